@@ -1,0 +1,42 @@
+/* base/map.h - a hash map from byte strings to 32-bit numbers.
+ *
+ * Open addressing with linear probing; holds indices, not keys: the caller keeps keys in an array
+ * of its own and says, by a callback, whether an index has the key looked for.  So one map serves
+ * ids, strings and composite keys, and nothing is stored twice.  One thread. */
+#ifndef CAUSET_BASE_MAP_H
+#define CAUSET_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAP_NONE UINT32_MAX
+
+struct map_slot {
+	uint32_t hash; /* upper half; compared before the callback is asked */
+	uint32_t value;
+};
+
+struct map {
+	struct map_slot *slots;
+	size_t capacity; /* a power of two, or 0 */
+	size_t used;
+	uint64_t seed; /* for the caller's hashes: set by map_init */
+};
+
+typedef bool map_equal(const void *context, uint32_t value, const void *key);
+
+void map_init(struct map *m);
+void map_done(struct map *m);
+
+/* Forgets every entry, keeps the memory. */
+void map_clear(struct map *m);
+
+/* The value whose key equals `key` (hashing to `hash`), or MAP_NONE. */
+uint32_t map_get(const struct map *m, uint64_t hash, map_equal *equal, const void *context,
+		 const void *key);
+
+/* Adds a value whose key is not in the map.  False when out of memory; nothing changed then. */
+bool map_put(struct map *m, uint64_t hash, uint32_t value);
+
+#endif
