@@ -1,0 +1,49 @@
+/* model/attr.h - an attribute: a key and a typed value, 16 bytes, text by dictionary code.
+ *
+ * Codes, and the ranges of nested values, mean something only together with the batch the attribute
+ * lies in (model/batch.h).  All of OTLP's value types are here, nested ones too. */
+#ifndef CAUSET_MODEL_ATTR_H
+#define CAUSET_MODEL_ATTR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum value_type {
+	VALUE_EMPTY, /* a key without a value */
+	VALUE_STRING,
+	VALUE_BOOL,
+	VALUE_INT,
+	VALUE_DOUBLE,
+	VALUE_BYTES,
+	VALUE_ARRAY,    /* children in batch.nested, their keys are 0 */
+	VALUE_KVLIST,   /* children in batch.nested, with keys */
+	VALUE_RAW,      /* a protobuf AnyValue with fields we do not know: its bytes, whole */
+	VALUE_RAW_PAIR, /* a protobuf KeyValue with fields we do not know: its bytes, whole */
+};
+
+struct value_range {
+	uint32_t first, count;
+};
+
+struct attr {
+	uint32_t key; /* dictionary code */
+	uint8_t type; /* enum value_type */
+	uint8_t unused[3];
+	union {
+		uint32_t string; /* STRING, BYTES, RAW, RAW_PAIR: dictionary code */
+		bool boolean;
+		int64_t integer;
+		double number;
+		struct value_range children; /* ARRAY, KVLIST: in batch.nested */
+		uint64_t bits;               /* all of it, for comparison and hashing */
+	};
+};
+
+_Static_assert(sizeof(struct attr) == 16, "attributes are the bulk of a batch");
+
+/* A run of top-level attributes, in batch.attrs. */
+struct attr_range {
+	uint32_t first, count;
+};
+
+#endif

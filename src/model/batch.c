@@ -1,0 +1,296 @@
+/* model/batch.c - what one request brought: events and everything they refer to, in plain arrays.
+ *
+ * First sizes are guessed from the encoded size, so that an ordinary request grows nothing: a span
+ * of OTLP takes some 480 bytes with ten attributes, of which a third of the text is new. */
+#include "model/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "base/vec.h"
+
+#define HINT_BYTES_PER_EVENT  300
+#define HINT_BYTES_PER_ATTR   40
+#define HINT_BYTES_PER_STRING 160
+#define SLOTS_FIRST           256
+#define TEXT_MOST             ((size_t)UINT32_MAX - 1) /* offsets are 32 bits */
+
+static void fail(struct batch *b, int error)
+{
+	if (b->failed == 0)
+		b->failed = error;
+}
+
+static bool reserve(struct batch *b, void *array, size_t *capacity, size_t need, size_t size)
+{
+	if (need >= UINT32_MAX || !vec_reserve(array, capacity, need, size)) {
+		fail(b, need >= UINT32_MAX ? -E2BIG : -ENOMEM);
+		return false;
+	}
+	return true;
+}
+
+struct batch *batch_new(size_t hint)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	size_t strings = hint / HINT_BYTES_PER_STRING + 16;
+
+	if (!b)
+		return NULL;
+	b->refs = 1;
+	b->seed = rng_process_seed();
+	b->slot_n = SLOTS_FIRST;
+	while (b->slot_n < strings * 2)
+		b->slot_n *= 2;
+	b->slots = calloc(b->slot_n, sizeof(*b->slots));
+	if (!b->slots ||
+	    !reserve(b, &b->offset, &b->offset_capacity, strings, sizeof(*b->offset)) ||
+	    !reserve(b, &b->text, &b->text_capacity, hint / 8 + 64, 1) ||
+	    !reserve(b, &b->events, &b->event_capacity, hint / HINT_BYTES_PER_EVENT + 1,
+		     sizeof(*b->events)) ||
+	    !reserve(b, &b->attrs, &b->attr_capacity, hint / HINT_BYTES_PER_ATTR + 1,
+		     sizeof(*b->attrs)) ||
+	    !reserve(b, &b->extras, &b->extra_capacity, 1, sizeof(*b->extras)) ||
+	    !reserve(b, &b->resources, &b->resource_capacity, 1, sizeof(*b->resources)) ||
+	    !reserve(b, &b->scopes, &b->scope_capacity, 1, sizeof(*b->scopes)))
+		return batch_unref(b);
+	b->offset[0] = b->offset[1] = 0; /* code 0: the empty string */
+	b->strings = 1;
+	b->extras[0] = (struct event_extra){0};
+	b->extra_n = 1;
+	return b;
+}
+
+struct batch *batch_ref(struct batch *b)
+{
+	__atomic_fetch_add(&b->refs, 1, __ATOMIC_RELAXED);
+	return b;
+}
+
+struct batch *batch_unref(struct batch *b)
+{
+	if (!b || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL) > 0)
+		return NULL;
+	free(b->text);
+	free(b->offset);
+	free(b->events);
+	free(b->attrs);
+	free(b->nested);
+	free(b->extras);
+	free(b->resources);
+	free(b->scopes);
+	free(b->slots);
+	free(b);
+	return NULL;
+}
+
+/* Gives back what an array has to spare; keeps the old one if that fails. */
+static void shrink(void *array, size_t *capacity, size_t n, size_t size)
+{
+	void *p, *smaller;
+
+	if (*capacity - n <= *capacity / 8)
+		return;
+	memcpy(&p, array, sizeof(p));
+	smaller = realloc(p, n ? n * size : 1);
+	if (!smaller)
+		return;
+	memcpy(array, &smaller, sizeof(smaller));
+	*capacity = n;
+}
+
+int batch_seal(struct batch *b)
+{
+	free(b->slots);
+	b->slots = NULL;
+	b->slot_n = 0;
+	if (b->failed)
+		return b->failed;
+	shrink(&b->text, &b->text_capacity, b->text_n, 1);
+	shrink(&b->offset, &b->offset_capacity, b->strings + 1, sizeof(*b->offset));
+	shrink(&b->events, &b->event_capacity, b->event_n, sizeof(*b->events));
+	shrink(&b->attrs, &b->attr_capacity, b->attr_n, sizeof(*b->attrs));
+	shrink(&b->nested, &b->nested_capacity, b->nested_n, sizeof(*b->nested));
+	shrink(&b->extras, &b->extra_capacity, b->extra_n, sizeof(*b->extras));
+	shrink(&b->resources, &b->resource_capacity, b->resource_n, sizeof(*b->resources));
+	shrink(&b->scopes, &b->scope_capacity, b->scope_n, sizeof(*b->scopes));
+	return 0;
+}
+
+size_t batch_bytes(const struct batch *b)
+{
+	return sizeof(*b) + b->text_capacity + b->offset_capacity * sizeof(*b->offset) +
+	       b->event_capacity * sizeof(*b->events) + b->attr_capacity * sizeof(*b->attrs) +
+	       b->nested_capacity * sizeof(*b->nested) + b->extra_capacity * sizeof(*b->extras) +
+	       b->resource_capacity * sizeof(*b->resources) +
+	       b->scope_capacity * sizeof(*b->scopes);
+}
+
+static bool grow_slots(struct batch *b)
+{
+	size_t n = b->slot_n * 2;
+	struct interner_slot *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; i < b->slot_n; i++) {
+		struct interner_slot slot = b->slots[i];
+		size_t at = slot.hash & (n - 1);
+
+		if (slot.code == 0)
+			continue;
+		while (slots[at].code != 0)
+			at = (at + 1) & (n - 1);
+		slots[at] = slot;
+	}
+	free(b->slots);
+	b->slots = slots;
+	b->slot_n = n;
+	return true;
+}
+
+uint32_t batch_string_add(struct batch *b, struct slice s, uint32_t hash)
+{
+	uint32_t code = (uint32_t)b->strings;
+	size_t at;
+
+	if (b->failed)
+		return 0;
+	if (s.n > TEXT_MOST - b->text_n) {
+		fail(b, -E2BIG);
+		return 0;
+	}
+	if (!reserve(b, &b->text, &b->text_capacity, b->text_n + s.n, 1) ||
+	    !reserve(b, &b->offset, &b->offset_capacity, b->strings + 2, sizeof(*b->offset)))
+		return 0;
+	if (b->strings * 2 >= b->slot_n && !grow_slots(b)) {
+		fail(b, -ENOMEM);
+		return 0;
+	}
+	for (at = hash & (b->slot_n - 1); b->slots[at].code != 0; at = (at + 1) & (b->slot_n - 1))
+		;
+	b->slots[at] = (struct interner_slot){hash, code};
+	memcpy(b->text + b->text_n, s.p, s.n);
+	b->text_n += s.n;
+	b->offset[code + 1] = (uint32_t)b->text_n;
+	b->strings++;
+	return code;
+}
+
+bool batch_grow_events(struct batch *b)
+{
+	return reserve(b, &b->events, &b->event_capacity, b->event_n + 1, sizeof(*b->events));
+}
+
+bool batch_grow_attrs(struct batch *b)
+{
+	return reserve(b, &b->attrs, &b->attr_capacity, b->attr_n + 1, sizeof(*b->attrs));
+}
+
+void batch_attr_string(struct batch *b, struct slice key, struct slice value)
+{
+	uint32_t code = batch_string(b, key);
+
+	batch_attr(b, (struct attr){
+			      .key = code, .type = VALUE_STRING, .string = batch_string(b, value)});
+}
+
+void batch_attr_int(struct batch *b, struct slice key, int64_t value)
+{
+	batch_attr(b,
+		   (struct attr){.key = batch_string(b, key), .type = VALUE_INT, .integer = value});
+}
+
+void batch_attr_bool(struct batch *b, struct slice key, bool value)
+{
+	batch_attr(b,
+		   (struct attr){.key = batch_string(b, key), .type = VALUE_BOOL, .bits = value});
+}
+
+void batch_attr_double(struct batch *b, struct slice key, double value)
+{
+	batch_attr(b, (struct attr){
+			      .key = batch_string(b, key), .type = VALUE_DOUBLE, .number = value});
+}
+
+uint32_t batch_nested(struct batch *b, uint32_t count)
+{
+	uint32_t first = (uint32_t)b->nested_n;
+
+	if (!reserve(b, &b->nested, &b->nested_capacity, b->nested_n + count, sizeof(*b->nested)))
+		return 0;
+	if (count)
+		memset(b->nested + first, 0, count * sizeof(*b->nested));
+	b->nested_n += count;
+	return first;
+}
+
+struct event_extra *batch_extra(struct batch *b, uint32_t event_index)
+{
+	struct event *e = &b->events[event_index];
+
+	if (e->extra == 0) {
+		if (!reserve(b, &b->extras, &b->extra_capacity, b->extra_n + 1, sizeof(*b->extras)))
+			return &b->extras[0]; /* the batch has failed: nobody reads it */
+		b->extras[b->extra_n] = (struct event_extra){0};
+		e->extra = (uint32_t)b->extra_n++;
+	}
+	return &b->extras[e->extra];
+}
+
+uint32_t batch_resource(struct batch *b)
+{
+	if (!reserve(b, &b->resources, &b->resource_capacity, b->resource_n + 1,
+		     sizeof(*b->resources)))
+		return 0;
+	b->resources[b->resource_n] = (struct resource){0};
+	return (uint32_t)b->resource_n++;
+}
+
+uint32_t batch_scope(struct batch *b)
+{
+	if (!reserve(b, &b->scopes, &b->scope_capacity, b->scope_n + 1, sizeof(*b->scopes)))
+		return 0;
+	b->scopes[b->scope_n] = (struct scope){0};
+	return (uint32_t)b->scope_n++;
+}
+
+struct batch_mark batch_mark(const struct batch *b)
+{
+	return (struct batch_mark){b->event_n, b->attr_n,     b->nested_n,
+				   b->extra_n, b->resource_n, b->scope_n};
+}
+
+void batch_rewind(struct batch *b, struct batch_mark mark)
+{
+	b->event_n = mark.event_n;
+	b->attr_n = mark.attr_n;
+	b->nested_n = mark.nested_n;
+	b->extra_n = mark.extra_n;
+	b->resource_n = mark.resource_n;
+	b->scope_n = mark.scope_n;
+}
+
+const struct attr *batch_attr_find(const struct batch *b, struct attr_range range, struct slice key)
+{
+	for (uint32_t i = range.count; i-- > 0;) {
+		const struct attr *a = &b->attrs[range.first + i];
+
+		if (slice_eq(batch_text(b, a->key), key))
+			return a;
+	}
+	return NULL;
+}
+
+struct slice batch_attr_text(const struct batch *b, struct attr_range range, struct slice key)
+{
+	const struct attr *a = batch_attr_find(b, range, key);
+
+	return a && a->type == VALUE_STRING ? batch_text(b, a->string) : slice_of(NULL, 0);
+}
+
+struct slice batch_service(const struct batch *b, const struct event *e)
+{
+	return batch_attr_text(b, b->resources[e->resource].attrs, SLICE("service.name"));
+}

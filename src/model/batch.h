@@ -1,0 +1,214 @@
+/* model/batch.h - what one request brought: events and everything they refer to, in plain arrays.
+ *
+ * A batch is built by a decoder (one thread), sealed, and from then on immutable and shared by
+ * reference count: the store keeps it, queries read it, exports write it out again.  It depends on
+ * nothing outside itself, so it can go into a log or to another machine as it is.
+ *
+ * Every distinct string (and byte string) is kept once, in `text`; string i lies at
+ * text[offset[i]] … text[offset[i + 1]].  Code 0 is the empty string.
+ *
+ * Building never fails half-way: when memory runs out or a limit is passed, `failed` is set to a
+ * negative errno, further calls do nothing harmful, and batch_seal() returns it. */
+#ifndef CAUSET_MODEL_BATCH_H
+#define CAUSET_MODEL_BATCH_H
+
+#include "core/hash.h"
+#include "model/event.h"
+
+/* The sender's side of things, once per group of events. */
+struct resource {
+	struct attr_range attrs;
+	uint32_t dropped_attributes;
+	uint32_t schema_url;    /* dictionary codes: */
+	uint32_t unknown;       /* of the Resource message */
+	uint32_t unknown_group; /* of the ResourceSpans or ResourceLogs message */
+	struct attr entities;   /* entity references: EMPTY, or an ARRAY of KVLISTs with OTLP JSON's
+				   keys */
+};
+
+struct scope {
+	uint32_t name, version, schema_url;
+	struct attr_range attrs;
+	uint32_t dropped_attributes;
+	uint32_t unknown;       /* of the InstrumentationScope message */
+	uint32_t unknown_group; /* of the ScopeSpans or ScopeLogs message */
+};
+
+struct interner_slot {
+	uint32_t hash;
+	uint32_t code; /* 0 means free: the empty string is never looked up */
+};
+
+struct batch {
+	_Atomic uint32_t refs;
+	int failed;
+
+	char *text;
+	uint32_t *offset; /* strings + 1 of them */
+	size_t strings, text_n;
+	struct event *events;
+	size_t event_n;
+	struct attr *attrs;
+	size_t attr_n;
+	struct attr *nested; /* children of arrays and kvlists */
+	size_t nested_n;
+	struct event_extra *extras; /* [0] is all zero */
+	size_t extra_n;
+	struct resource *resources;
+	size_t resource_n;
+	struct scope *scopes;
+	size_t scope_n;
+
+	uint32_t owner;  /* dictionary code: whose token wrote it; "local" without authentication */
+	uint32_t sender; /* dictionary code: the peer's address, "" when read from a file */
+	int64_t received_ns;
+
+	/* Only while it is built. */
+	size_t text_capacity, offset_capacity, event_capacity, attr_capacity, nested_capacity,
+		extra_capacity, resource_capacity, scope_capacity;
+	struct interner_slot *slots;
+	size_t slot_n; /* a power of two */
+	uint64_t seed;
+};
+
+/* An empty batch with one reference.  `bytes_hint` is the size of the encoded input, from which
+ * first sizes are guessed; 0 if unknown.  NULL when out of memory. */
+struct batch *batch_new(size_t bytes_hint);
+
+/* Ends building: frees what only building needs and gives back spare memory.  Returns 0 or the
+ * sticky error. */
+int batch_seal(struct batch *b);
+
+struct batch *batch_ref(struct batch *b);
+/* Any thread; frees with the last reference.  Accepts NULL, returns NULL. */
+struct batch *batch_unref(struct batch *b);
+
+static inline void batch_unrefp(struct batch **b)
+{
+	batch_unref(*b);
+}
+
+/* Bytes of memory a sealed batch holds. */
+size_t batch_bytes(const struct batch *b);
+
+/* Every index and range of the batch lies inside it: for tests, fuzzers and debug builds. */
+bool batch_check(const struct batch *b);
+
+static inline struct slice batch_text(const struct batch *b, uint32_t code)
+{
+	return slice_of(b->text + b->offset[code], b->offset[code + 1] - b->offset[code]);
+}
+
+/* --- building --- */
+
+/* Slow paths of the inline functions below. */
+uint32_t batch_string_add(struct batch *b, struct slice s, uint32_t hash);
+bool batch_grow_events(struct batch *b);
+bool batch_grow_attrs(struct batch *b);
+
+/* Are two runs of n bytes equal?  Inline for the short strings that dictionaries are full of. */
+static inline bool bytes_equal(const char *a, const char *b, size_t n)
+{
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	if (n >= 8)
+		return hash_load64(a) == hash_load64(b) &&
+		       hash_load64(a + n - 8) == hash_load64(b + n - 8);
+	if (n >= 4)
+		return hash_load32(a) == hash_load32(b) &&
+		       hash_load32(a + n - 4) == hash_load32(b + n - 4);
+	for (size_t i = 0; i < n; i++)
+		if (a[i] != b[i])
+			return false;
+	return true;
+}
+
+/* The code of a string, added if it is new.  The bytes are copied. */
+static inline uint32_t batch_string(struct batch *b, struct slice s)
+{
+	uint32_t hash;
+
+	if (s.n == 0)
+		return 0;
+	hash = (uint32_t)(hash_bytes(s.p, s.n, b->seed) >> 32);
+	for (size_t at = hash & (b->slot_n - 1);; at = (at + 1) & (b->slot_n - 1)) {
+		struct interner_slot slot = b->slots[at];
+
+		if (slot.code == 0)
+			return batch_string_add(b, s, hash);
+		if (slot.hash == hash) {
+			uint32_t from = b->offset[slot.code];
+
+			if (b->offset[slot.code + 1] - from == s.n &&
+			    bytes_equal(b->text + from, s.p, s.n))
+				return slot.code;
+		}
+	}
+}
+
+/* Appends a cleared row.  The pointer is good until the next call; never NULL (after a failure it
+ * is a row nobody reads). */
+static inline struct event *batch_event(struct batch *b)
+{
+	struct event *e;
+
+	if (__builtin_expect(b->event_n == b->event_capacity, 0) && !batch_grow_events(b))
+		b->event_n--;
+	e = &b->events[b->event_n++];
+	memset(e, 0, sizeof(*e));
+	return e;
+}
+
+/* Appends an attribute to the pool.  An event's attributes must be appended one after the other:
+ * { b->attr_n before, how many }.  Value helpers below. */
+static inline void batch_attr(struct batch *b, struct attr a)
+{
+	if (__builtin_expect(b->attr_n == b->attr_capacity, 0) && !batch_grow_attrs(b))
+		return;
+	b->attrs[b->attr_n++] = a;
+}
+
+void batch_attr_string(struct batch *b, struct slice key, struct slice value);
+void batch_attr_int(struct batch *b, struct slice key, int64_t value);
+void batch_attr_bool(struct batch *b, struct slice key, bool value);
+void batch_attr_double(struct batch *b, struct slice key, double value);
+
+/* Reserves `count` cleared children in the nested pool and returns the first's index; fill them
+ * through b->nested.  After a failure nothing is reserved: check b->failed before filling. */
+uint32_t batch_nested(struct batch *b, uint32_t count);
+
+/* The extra of an event, created on first use.  Good until the next call; never NULL. */
+struct event_extra *batch_extra(struct batch *b, uint32_t event_index);
+
+/* Appends, and returns the index.  Fill through b->resources / b->scopes. */
+uint32_t batch_resource(struct batch *b);
+uint32_t batch_scope(struct batch *b);
+
+/* Takes events, attributes, nested values, extras, resources and scopes back to an earlier state
+ * (for a row that turns out to be unacceptable).  Strings stay. */
+struct batch_mark {
+	size_t event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
+};
+struct batch_mark batch_mark(const struct batch *b);
+void batch_rewind(struct batch *b, struct batch_mark mark);
+
+/* --- reading --- */
+
+/* The attribute with this key in a range of b->attrs, or NULL.  The last one wins if it stands
+ * there twice. */
+const struct attr *batch_attr_find(const struct batch *b, struct attr_range range,
+				   struct slice key);
+
+/* The string value of that attribute, or an empty slice when there is none or it is no string. */
+struct slice batch_attr_text(const struct batch *b, struct attr_range range, struct slice key);
+
+static inline const struct event_extra *batch_extra_get(const struct batch *b,
+							const struct event *e)
+{
+	return &b->extras[e->extra];
+}
+
+/* The resource's service.name, or an empty slice. */
+struct slice batch_service(const struct batch *b, const struct event *e);
+
+#endif
