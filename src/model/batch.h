@@ -208,6 +208,18 @@ static inline const struct event_extra *batch_extra_get(const struct batch *b,
 	return &b->extras[e->extra];
 }
 
+/* One event wherever it lies.  Readers get arrays of these; rows of a batch stay in their order, so
+ * a span's points and links stand right behind it. */
+struct event_ref {
+	const struct batch *batch;
+	uint32_t index; /* into batch->events */
+};
+
+static inline const struct event *event_get(struct event_ref ref)
+{
+	return &ref.batch->events[ref.index];
+}
+
 /* The resource's service.name, or an empty slice. */
 struct slice batch_service(const struct batch *b, const struct event *e);
 

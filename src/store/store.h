@@ -1,0 +1,111 @@
+/* store/store.h - where batches go and answers come from, whatever keeps them.
+ *
+ * One interface, several engines: the plain one in memory (store/memory.h), which stays as the
+ * reference the others are tested against.  Any thread may call anything here; what a reader gets
+ * is its own snapshot and does not change under it. */
+#ifndef CAUSET_STORE_STORE_H
+#define CAUSET_STORE_STORE_H
+
+#include "model/batch.h"
+
+struct store;
+
+/* One batch on its way in.  The caller owns this record and keeps it until `done` is called:
+ * exactly once, on any thread, perhaps before store_append() returns. */
+struct store_append {
+	struct batch *batch; /* sealed; the reference goes to the store */
+	/* 0: acknowledged, as durable as the engine promises.  -ENOBUFS: full, try later.  Other
+	 * negative errno: could not be kept. */
+	void (*done)(struct store_append *append, int result);
+};
+
+void store_append(struct store *s, struct store_append *append);
+
+/* Events of one or many traces, with the batches they lie in. */
+struct event_set {
+	struct event_ref *refs; /* in arrival order */
+	size_t n, capacity;
+	struct batch **batches; /* each holds one reference */
+	size_t batch_n, batch_capacity;
+};
+
+/* Frees; NULL-safe inside; usable again. */
+void event_set_done(struct event_set *set);
+
+/* Every event of one trace.  -ENOENT when there is none, -ENOMEM. */
+int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set);
+
+/* What a search asks for; an empty or zero field asks nothing. */
+struct store_query {
+	struct slice service;   /* some span has this service … */
+	struct slice operation; /* … and this name (the same span) */
+	struct slice owner;
+	const struct store_tag {
+		struct slice key,
+			value; /* the same span has it, on itself or its resource, as text */
+	} * tags;
+	size_t tag_n;
+	bool errors;             /* some span failed */
+	int64_t min_duration_ns; /* of the trace; 0: no bound */
+	int64_t max_duration_ns;
+	int64_t from_ns, to_ns; /* the trace starts in [from, to); 0: no bound */
+	size_t limit;           /* 0: 20 */
+	/* Keyset paging: only traces that sort behind this one (newest first, then by id). */
+	bool after;
+	int64_t after_start_ns;
+	struct trace_id after_id;
+};
+
+/* One trace of a search's answer.  Texts lie in the answer's arena. */
+struct trace_summary {
+	struct trace_id id;
+	struct slice root_service,
+		root_name;             /* of the earliest span without a parent in the trace */
+	int64_t start_ns, duration_ns; /* of all spans; raw times */
+	uint64_t spans, errors, unfinished;
+	struct slice *services; /* sorted */
+	size_t service_n;
+};
+
+struct trace_list {
+	struct trace_summary *rows; /* newest first; equal starts by id */
+	size_t n;
+	bool more; /* there are further rows behind the last */
+	struct arena *arena;
+};
+
+/* Searches.  The answer must be given back with trace_list_done().  -ENOMEM. */
+int store_find(struct store *s, const struct store_query *query, struct trace_list *ret_list);
+void trace_list_done(struct trace_list *list);
+
+struct service_summary {
+	struct slice name;
+	uint64_t spans, errors;
+	struct slice *operations; /* sorted */
+	size_t operation_n;
+};
+
+struct service_list {
+	struct service_summary *rows; /* sorted by name */
+	size_t n;
+	struct arena *arena;
+};
+
+int store_services(struct store *s, struct service_list *ret_list);
+void service_list_done(struct service_list *list);
+
+/* Everything there is, in arrival order: a snapshot for exports. */
+int store_all(struct store *s, struct event_set *ret_set);
+
+struct store_stats {
+	uint64_t batches, events, spans, traces;
+	uint64_t bytes, bytes_limit; /* of memory */
+	uint64_t refused;            /* batches answered with -ENOBUFS */
+};
+
+struct store_stats store_stats(struct store *s);
+
+/* NULL-safe; returns NULL.  No call may be under way. */
+struct store *store_close(struct store *s);
+
+#endif

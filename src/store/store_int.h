@@ -1,0 +1,21 @@
+/* store/store_int.h - what an engine implements.  It embeds `struct store` as its first member. */
+#ifndef CAUSET_STORE_STORE_INT_H
+#define CAUSET_STORE_STORE_INT_H
+
+#include "store/store.h"
+
+struct store_ops {
+	void (*append)(struct store *s, struct store_append *append);
+	int (*trace)(struct store *s, struct trace_id id, struct event_set *ret_set);
+	int (*find)(struct store *s, const struct store_query *query, struct trace_list *ret_list);
+	int (*services)(struct store *s, struct service_list *ret_list);
+	int (*all)(struct store *s, struct event_set *ret_set);
+	struct store_stats (*stats)(struct store *s);
+	void (*close)(struct store *s);
+};
+
+struct store {
+	const struct store_ops *ops;
+};
+
+#endif
