@@ -11,7 +11,7 @@
 
 /* Hands the pointer over: the variable becomes NULL, so its cleanup does nothing. */
 #define TAKE_PTR(ptr)                                                                              \
-	({                                                                                         \
+	__extension__({                                                                            \
 		__typeof__(ptr) *taken_from_ = &(ptr);                                             \
 		__typeof__(ptr) taken_ = *taken_from_;                                             \
 		*taken_from_ = NULL;                                                               \
@@ -23,14 +23,14 @@
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 #define MIN(a, b)                                                                                  \
-	({                                                                                         \
+	__extension__({                                                                            \
 		__typeof__(a) min_a_ = (a);                                                        \
 		__typeof__(b) min_b_ = (b);                                                        \
 		min_a_ < min_b_ ? min_a_ : min_b_;                                                 \
 	})
 
 #define MAX(a, b)                                                                                  \
-	({                                                                                         \
+	__extension__({                                                                            \
 		__typeof__(a) max_a_ = (a);                                                        \
 		__typeof__(b) max_b_ = (b);                                                        \
 		max_a_ > max_b_ ? max_a_ : max_b_;                                                 \
