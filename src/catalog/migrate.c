@@ -1,0 +1,133 @@
+/* catalog/migrate.c - from any older schema to the one this program knows.
+ *
+ * PRAGMA user_version counts the steps a file has had.  A step is never edited once released: a
+ * change of mind is a further step.  All missing steps run in one transaction, so a file is either
+ * as old as it was or wholly new. */
+#include "catalog/catalog_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+#define CATALOG_APPLICATION_ID 0x63736574 /* "cset", so that file(1) and we can tell it is ours */
+
+static const char *const steps[] = {
+	/* 1: tokens, redaction rules, the audit log */
+	"CREATE TABLE setting ("
+	" key TEXT PRIMARY KEY,"
+	" value BLOB NOT NULL"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE token ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT," /* never used again: the audit log names it */
+	" owner TEXT NOT NULL,"
+	" hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),"
+	" roles INTEGER NOT NULL,"
+	" created_ns INTEGER NOT NULL,"
+	" expires_ns INTEGER NOT NULL," /* 0: never */
+	" used_ns INTEGER NOT NULL"     /* 0: never */
+	") STRICT;"
+	"CREATE INDEX token_owner ON token (owner);"
+	"CREATE TABLE redact_rule ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" owner TEXT NOT NULL,"
+	" key TEXT NOT NULL,"
+	" value TEXT,"
+	" action INTEGER NOT NULL,"
+	" level INTEGER NOT NULL,"
+	" created_ns INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE TABLE audit ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" at_ns INTEGER NOT NULL,"
+	" who TEXT NOT NULL,"
+	" action TEXT NOT NULL,"
+	" detail TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit"
+	" BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;"
+	"CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit"
+	" BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;",
+};
+
+static int read_number(sqlite3 *db, const char *sql, int64_t *ret_value, struct error *e)
+{
+	_cleanup_(sqlite_finalizep)
+	sqlite3_stmt *s = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(s);
+	if (rc != SQLITE_ROW)
+		return catalog_fail(db, rc, e, "cannot read the catalogue");
+	*ret_value = sqlite3_column_int64(s, 0);
+	return 0;
+}
+
+/* Reads the version; refuses what is newer, and what is somebody else's database. */
+static int examine(sqlite3 *db, const char *path, int64_t *ret_version, struct error *e)
+{
+	int64_t version = 0, application = 0, tables = 0;
+	int r;
+
+	if ((r = read_number(db, "PRAGMA user_version", &version, e)) < 0 ||
+	    (r = read_number(db, "PRAGMA application_id", &application, e)) < 0 ||
+	    (r = read_number(db, "SELECT count(*) FROM sqlite_schema", &tables, e)) < 0)
+		return r;
+	if (application != CATALOG_APPLICATION_ID && (application || version || tables))
+		return error_set(e, -EBADMSG, "%s is an SQLite database but not a catalogue", path);
+	if (version < 0 || version > (int64_t)ARRAY_SIZE(steps))
+		return error_set(
+			e, -ENOTSUP,
+			"%s has schema version %lld, newer than the %zu this program knows: "
+			"it was written by a newer causet",
+			path, (long long)version, ARRAY_SIZE(steps));
+	*ret_version = version;
+	return 0;
+}
+
+static int run(sqlite3 *db, const char *sql, struct error *e)
+{
+	int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : catalog_fail(db, rc, e, "cannot update the catalogue");
+}
+
+static int run_missing_steps(sqlite3 *db, const char *path, struct error *e)
+{
+	char pragma[96];
+	int64_t version = 0;
+	int r;
+
+	/* Again, now that nobody else can write: another process may have been faster. */
+	r = examine(db, path, &version, e);
+	if (r < 0)
+		return r;
+	for (size_t i = (size_t)version; i < ARRAY_SIZE(steps); i++) {
+		r = run(db, steps[i], e);
+		if (r < 0)
+			return r;
+	}
+	snprintf(pragma, sizeof(pragma), "PRAGMA application_id = %d; PRAGMA user_version = %zu",
+		 CATALOG_APPLICATION_ID, ARRAY_SIZE(steps));
+	return run(db, pragma, e);
+}
+
+int catalog_migrate(sqlite3 *db, const char *path, struct error *e)
+{
+	int64_t version = 0;
+	int r;
+
+	r = examine(db, path, &version, e);
+	if (r < 0 || version == (int64_t)ARRAY_SIZE(steps))
+		return r;
+	r = run(db, "BEGIN IMMEDIATE", e);
+	if (r < 0)
+		return r;
+	r = run_missing_steps(db, path, e);
+	if (r == 0)
+		r = run(db, "COMMIT", e);
+	if (r < 0)
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
