@@ -5,6 +5,7 @@
 #include "model/batch.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -64,13 +65,13 @@ struct batch *batch_new(size_t hint)
 
 struct batch *batch_ref(struct batch *b)
 {
-	__atomic_fetch_add(&b->refs, 1, __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
 	return b;
 }
 
 struct batch *batch_unref(struct batch *b)
 {
-	if (!b || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL) > 0)
+	if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
 		return NULL;
 	free(b->text);
 	free(b->offset);
