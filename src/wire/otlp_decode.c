@@ -1,0 +1,420 @@
+/* wire/otlp_decode.c - OTLP traces and logs from protobuf to rows.
+ *
+ *   ExportTraceServiceRequest  resource_spans = 1
+ *   ResourceSpans              resource = 1, scope_spans = 2, schema_url = 3
+ *   ScopeSpans                 scope = 1, spans = 2, schema_url = 3
+ *   Span                       trace_id = 1, span_id = 2, trace_state = 3, parent_span_id = 4, name
+ * = 5, kind = 6, start = 7, end = 8, attributes = 9, dropped_attributes = 10, events = 11,
+ * dropped_events = 12, links = 13, dropped_links = 14, status = 15, flags = 16 Span.Event time = 1,
+ * name = 2, attributes = 3, dropped_attributes = 4 Span.Link                  trace_id = 1, span_id
+ * = 2, trace_state = 3, attributes = 4, dropped_attributes = 5, flags = 6 Status message = 2, code
+ * = 3 LogRecord                  time = 1, severity_number = 2, severity_text = 3, body = 5,
+ *                              attributes = 6, dropped_attributes = 7, flags = 8, trace_id = 9,
+ *                              span_id = 10, observed_time = 11, event_name = 12
+ *
+ * The resource must be known before its spans, and protobuf lets fields come in any order: so each
+ * group is walked twice, first for what it says itself, then for its members.  Hopping over members
+ * by their length costs next to nothing. */
+#include <errno.h>
+
+#include "wire/otlp_group.h"
+#include "wire/otlp_proto.h"
+
+enum id_state { ID_MISSING, ID_BAD, ID_GOOD };
+
+static enum id_state take_trace_id(struct slice bytes, struct trace_id *id)
+{
+	if (bytes.n == 0)
+		return ID_MISSING;
+	if (bytes.n != sizeof(id->b))
+		return ID_BAD;
+	memcpy(id->b, bytes.p, sizeof(id->b));
+	return trace_id_is_zero(*id) ? ID_MISSING : ID_GOOD;
+}
+
+static enum id_state take_span_id(struct slice bytes, span_id_t *id)
+{
+	if (bytes.n == 0)
+		return ID_MISSING;
+	if (bytes.n != 8)
+		return ID_BAD;
+	*id = load_be64(bytes.p);
+	return *id == 0 ? ID_MISSING : ID_GOOD;
+}
+
+static int decode_point(struct otlp_decoder *d, const struct event *span, struct slice bytes)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct batch *b = d->batch;
+	uint32_t index = (uint32_t)b->event_n, dropped = 0;
+	struct event e = {.trace_id = span->trace_id,
+			  .id1 = span->id1,
+			  .resource = span->resource,
+			  .scope = span->scope,
+			  .type = EVENT_POINT,
+			  .attrs.first = (uint32_t)b->attr_n};
+	struct pb_field f;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_FIXED64):
+			e.time_ns = f.value;
+			break;
+		case PB_TAG(2, PB_BYTES):
+			e.name = batch_string(b, f.bytes);
+			break;
+		case PB_TAG(3, PB_BYTES):
+			error = otlp_attr_decode(d, f.bytes, e.attrs.count++);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(4, PB_VARINT):
+			dropped = (uint32_t)f.value;
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "Span.events");
+	*batch_event(b) = e;
+	if (dropped || d->unknown.n) {
+		struct event_extra *x = batch_extra(b, index);
+
+		x->dropped_attributes = dropped;
+		x->unknown = otlp_unknown_take(d);
+	}
+	return 0;
+}
+
+/* 1: the link has an id of a wrong length. */
+static int decode_link(struct otlp_decoder *d, const struct event *span, struct slice bytes)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct batch *b = d->batch;
+	uint32_t index = (uint32_t)b->event_n;
+	struct event_extra x = {0};
+	struct event e = {.trace_id = span->trace_id,
+			  .id1 = span->id1,
+			  .resource = span->resource,
+			  .scope = span->scope,
+			  .type = EVENT_LINK,
+			  .attrs.first = (uint32_t)b->attr_n};
+	enum id_state trace = ID_MISSING, id = ID_MISSING;
+	struct pb_field f;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			trace = take_trace_id(f.bytes, &x.link_trace);
+			break;
+		case PB_TAG(2, PB_BYTES):
+			id = take_span_id(f.bytes, &e.id2);
+			break;
+		case PB_TAG(3, PB_BYTES):
+			x.trace_state = batch_string(b, f.bytes);
+			break;
+		case PB_TAG(4, PB_BYTES):
+			error = otlp_attr_decode(d, f.bytes, e.attrs.count++);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(5, PB_VARINT):
+			x.dropped_attributes = (uint32_t)f.value;
+			break;
+		case PB_TAG(6, PB_FIXED32):
+			e.flags = (uint32_t)f.value;
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "Span.links");
+	x.unknown = otlp_unknown_take(d);
+	if (trace == ID_BAD || id == ID_BAD)
+		return 1;
+	*batch_event(b) = e;
+	*batch_extra(b, index) = x;
+	return 0;
+}
+
+static int decode_status(struct otlp_decoder *d, struct slice bytes, struct event *span,
+			 struct event_extra *x)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct buffer outer = d->unknown; /* of the span: set aside */
+	struct pb_field f;
+
+	d->unknown = (struct buffer){0};
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(2, PB_BYTES):
+			x->status_message = batch_string(d->batch, f.bytes);
+			break;
+		case PB_TAG(3, PB_VARINT):
+			span->status = (int32_t)f.value;
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	x->unknown_status = otlp_unknown_take(d);
+	buffer_done(&d->unknown);
+	d->unknown = outer;
+	return r.bad ? otlp_malformed(d, r.bad, "Span.status") : 0;
+}
+
+/* What a span says, before its rows are made. */
+struct span_parts {
+	struct event row;
+	struct event_extra extra;
+	enum id_state trace, id, parent;
+	const uint8_t *members; /* the first event or link */
+};
+
+static int span_walk(struct otlp_decoder *d, struct slice bytes, struct span_parts *s)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct batch *b = d->batch;
+	struct event *e = &s->row;
+	struct pb_field f;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			s->trace = take_trace_id(f.bytes, &e->trace_id);
+			break;
+		case PB_TAG(2, PB_BYTES):
+			s->id = take_span_id(f.bytes, &e->id1);
+			break;
+		case PB_TAG(3, PB_BYTES):
+			s->extra.trace_state = batch_string(b, f.bytes);
+			break;
+		case PB_TAG(4, PB_BYTES):
+			s->parent = take_span_id(f.bytes, &e->id2);
+			break;
+		case PB_TAG(5, PB_BYTES):
+			e->name = batch_string(b, f.bytes);
+			break;
+		case PB_TAG(6, PB_VARINT):
+			e->kind = (int32_t)f.value;
+			break;
+		case PB_TAG(7, PB_FIXED64):
+			e->time_ns = f.value;
+			break;
+		case PB_TAG(8, PB_FIXED64):
+			e->end_ns = f.value;
+			break;
+		case PB_TAG(9, PB_BYTES):
+			error = otlp_attr_decode(d, f.bytes, e->attrs.count++);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(10, PB_VARINT):
+			s->extra.dropped_attributes = (uint32_t)f.value;
+			break;
+		case PB_TAG(11, PB_BYTES):
+		case PB_TAG(13, PB_BYTES):
+			if (!s->members)
+				s->members = f.start;
+			break;
+		case PB_TAG(12, PB_VARINT):
+			s->extra.dropped_points = (uint32_t)f.value;
+			break;
+		case PB_TAG(14, PB_VARINT):
+			s->extra.dropped_links = (uint32_t)f.value;
+			break;
+		case PB_TAG(15, PB_BYTES):
+			error = decode_status(d, f.bytes, e, &s->extra);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(16, PB_FIXED32):
+			e->flags = (uint32_t)f.value;
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	s->extra.unknown = otlp_unknown_take(d);
+	return r.bad ? otlp_malformed(d, r.bad, "a span") : 0;
+}
+
+/* The points first, then the links: as OTLP writes them.  1: a link is unacceptable. */
+static int span_members(struct otlp_decoder *d, struct slice bytes, const struct span_parts *s)
+{
+	struct slice from = slice_from(bytes, (size_t)((const char *)s->members - bytes.p));
+	struct pb_reader r = pb_open(from);
+	struct pb_field f;
+	bool links = false;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		if (f.tag == PB_TAG(13, PB_BYTES))
+			links = true;
+		if (f.tag != PB_TAG(11, PB_BYTES))
+			continue;
+		error = decode_point(d, &s->row, f.bytes);
+		if (error < 0)
+			return error;
+	}
+	if (!links)
+		return 0;
+	r = pb_open(from);
+	while (pb_next(&r, &f)) {
+		if (f.tag != PB_TAG(13, PB_BYTES))
+			continue;
+		error = decode_link(d, &s->row, f.bytes);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+static const char *span_objection(const struct span_parts *s)
+{
+	if (s->trace != ID_GOOD)
+		return s->trace == ID_BAD ? "span with a trace_id that is not 16 bytes long"
+					  : "span without a trace_id";
+	if (s->id != ID_GOOD)
+		return s->id == ID_BAD ? "span with a span_id that is not 8 bytes long"
+				       : "span without a span_id";
+	if (s->parent == ID_BAD)
+		return "span with a parent_span_id that is not 8 bytes long";
+	return NULL;
+}
+
+static bool extra_is_zero(const struct event_extra *x)
+{
+	return (x->trace_state | x->status_message | x->unknown | x->unknown_status |
+		x->dropped_attributes | x->dropped_points | x->dropped_links) == 0;
+}
+
+static int decode_span(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
+		       uint32_t scope)
+{
+	struct batch *b = d->batch;
+	struct batch_mark mark = batch_mark(b);
+	uint32_t index = (uint32_t)b->event_n;
+	struct span_parts s = {.row.resource = resource,
+			       .row.scope = scope,
+			       .row.type = EVENT_SPAN,
+			       .row.attrs.first = (uint32_t)b->attr_n};
+	const char *objection;
+	int error = span_walk(d, bytes, &s);
+
+	if (error < 0)
+		return error;
+	objection = span_objection(&s);
+	if (!objection) {
+		*batch_event(b) = s.row;
+		if (!extra_is_zero(&s.extra))
+			*batch_extra(b, index) = s.extra;
+		error = s.members ? span_members(d, bytes, &s) : 0;
+		if (error < 0)
+			return error;
+		if (error > 0)
+			objection = "span with a link whose ids are not 16 and 8 bytes long";
+	}
+	if (objection) {
+		batch_rewind(b, mark);
+		decode_reject(d->tally, "%s (byte %zu)", objection, (size_t)(bytes.p - d->body.p));
+		return 0;
+	}
+	d->tally->accepted++;
+	return 0;
+}
+
+static int decode_log(struct otlp_decoder *d, struct slice bytes, uint32_t resource, uint32_t scope)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct batch *b = d->batch;
+	struct batch_mark mark = batch_mark(b);
+	uint32_t index = (uint32_t)b->event_n;
+	struct event_extra x = {0};
+	struct event e = {.resource = resource,
+			  .scope = scope,
+			  .type = EVENT_LOG,
+			  .attrs.first = (uint32_t)b->attr_n};
+	enum id_state trace = ID_MISSING, id = ID_MISSING;
+	struct pb_field f;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_FIXED64):
+			e.time_ns = f.value;
+			break;
+		case PB_TAG(2, PB_VARINT):
+			e.kind = (int32_t)f.value;
+			break;
+		case PB_TAG(3, PB_BYTES):
+			x.severity_text = batch_string(b, f.bytes);
+			break;
+		case PB_TAG(5, PB_BYTES):
+			error = otlp_value_decode(d, f.bytes, &x.body);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(6, PB_BYTES):
+			error = otlp_attr_decode(d, f.bytes, e.attrs.count++);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(7, PB_VARINT):
+			x.dropped_attributes = (uint32_t)f.value;
+			break;
+		case PB_TAG(8, PB_FIXED32):
+			e.flags = (uint32_t)f.value;
+			break;
+		case PB_TAG(9, PB_BYTES):
+			trace = take_trace_id(f.bytes, &e.trace_id);
+			break;
+		case PB_TAG(10, PB_BYTES):
+			id = take_span_id(f.bytes, &e.id1);
+			break;
+		case PB_TAG(11, PB_FIXED64):
+			x.observed_ns = f.value;
+			break;
+		case PB_TAG(12, PB_BYTES):
+			e.name = batch_string(b, f.bytes);
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "a log record");
+	x.unknown = otlp_unknown_take(d);
+	if (trace != ID_GOOD || id == ID_BAD) {
+		batch_rewind(b, mark);
+		decode_reject(
+			d->tally, "%s (byte %zu)",
+			trace == ID_MISSING
+				? "log record without a trace_id: logs are kept as points of a trace"
+			: trace == ID_BAD ? "log record with a trace_id that is not 16 bytes long"
+					  : "log record with a span_id that is not 8 bytes long",
+			(size_t)(bytes.p - d->body.p));
+		return 0;
+	}
+	*batch_event(b) = e;
+	*batch_extra(b, index) = x;
+	d->tally->accepted++;
+	return 0;
+}
+
+int otlp_proto_decode_traces(struct slice body, struct batch *batch, struct decode_tally *tally,
+			     struct error *error)
+{
+	return otlp_groups_decode(body, batch, tally, error, decode_span);
+}
+
+int otlp_proto_decode_logs(struct slice body, struct batch *batch, struct decode_tally *tally,
+			   struct error *error)
+{
+	return otlp_groups_decode(body, batch, tally, error, decode_log);
+}

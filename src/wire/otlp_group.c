@@ -1,0 +1,277 @@
+/* wire/otlp_group.c - the shape all OTLP requests share: decoding. */
+#include "wire/otlp_group.h"
+
+#include <errno.h>
+
+/* How many members a resource may refer to by key: entity keys are few, this is a bound on
+ * hostility. */
+#define ENTITY_KEYS_MAX 100000
+
+static uint32_t count_fields(struct slice bytes, uint32_t tag)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	uint32_t n = 0;
+
+	while (pb_next(&r, &f))
+		n += f.tag == tag;
+	return n;
+}
+
+static void entity_keys(struct otlp_decoder *d, struct slice bytes, uint32_t tag, struct slice key,
+			struct attr *out)
+{
+	struct batch *b = d->batch;
+	uint32_t n = count_fields(bytes, tag), i = 0;
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	struct attr list = {.key = batch_string(b, key), .type = VALUE_ARRAY};
+
+	list.children.first = batch_nested(b, n);
+	list.children.count = n;
+	if (b->failed)
+		return;
+	while (i < n && pb_next(&r, &f)) {
+		if (f.tag != tag)
+			continue;
+		b->nested[list.children.first + i++] =
+			(struct attr){.type = VALUE_STRING, .string = batch_string(b, f.bytes)};
+	}
+	*out = list;
+}
+
+/* An EntityRef becomes the kvlist that OTLP JSON shows. */
+static int decode_entity(struct otlp_decoder *d, struct slice bytes, uint32_t slot)
+{
+	struct batch *b = d->batch;
+	struct slice schema_url = {0}, type = {0};
+	struct pb_reader r = pb_open(bytes);
+	struct attr keys = {0}, about = {0};
+	struct pb_field f;
+	uint32_t first;
+
+	while (pb_next(&r, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			schema_url = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_BYTES))
+			type = f.bytes;
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "Resource.entity_refs");
+	entity_keys(d, bytes, PB_TAG(3, PB_BYTES), SLICE("idKeys"), &keys);
+	entity_keys(d, bytes, PB_TAG(4, PB_BYTES), SLICE("descriptionKeys"), &about);
+	first = batch_nested(b, 4);
+	if (b->failed)
+		return b->failed;
+	b->nested[first] = (struct attr){.key = batch_string(b, SLICE("schemaUrl")),
+					 .type = VALUE_STRING,
+					 .string = batch_string(b, schema_url)};
+	b->nested[first + 1] = (struct attr){.key = batch_string(b, SLICE("type")),
+					     .type = VALUE_STRING,
+					     .string = batch_string(b, type)};
+	b->nested[first + 2] = keys;
+	b->nested[first + 3] = about;
+	b->nested[slot] = (struct attr){.type = VALUE_KVLIST, .children = {first, 4}};
+	return 0;
+}
+
+static int decode_entities(struct otlp_decoder *d, struct slice bytes, struct resource *out)
+{
+	const uint32_t tag = PB_TAG(3, PB_BYTES);
+	uint32_t n = count_fields(bytes, tag), i = 0;
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	int error;
+
+	if (n == 0)
+		return 0;
+	out->entities = (struct attr){.type = VALUE_ARRAY};
+	out->entities.children.first = batch_nested(d->batch, n);
+	out->entities.children.count = n;
+	if (d->batch->failed)
+		return d->batch->failed;
+	while (pb_next(&r, &f)) {
+		if (f.tag != tag)
+			continue;
+		error = decode_entity(d, f.bytes, out->entities.children.first + i++);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+static int decode_resource(struct otlp_decoder *d, struct slice bytes, struct resource *out)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			error = otlp_attr_decode(d, f.bytes, out->attrs.count++);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(2, PB_VARINT):
+			out->dropped_attributes = (uint32_t)f.value;
+			break;
+		case PB_TAG(3, PB_BYTES):
+			break; /* below */
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "a resource");
+	out->unknown = otlp_unknown_take(d);
+	return decode_entities(d, bytes, out);
+}
+
+static int decode_scope(struct otlp_decoder *d, struct slice bytes, struct scope *out)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			out->name = batch_string(d->batch, f.bytes);
+			break;
+		case PB_TAG(2, PB_BYTES):
+			out->version = batch_string(d->batch, f.bytes);
+			break;
+		case PB_TAG(3, PB_BYTES):
+			error = otlp_attr_decode(d, f.bytes, out->attrs.count++);
+			if (error < 0)
+				return error;
+			break;
+		case PB_TAG(4, PB_VARINT):
+			out->dropped_attributes = (uint32_t)f.value;
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	out->unknown = otlp_unknown_take(d);
+	return r.bad ? otlp_malformed(d, r.bad, "a scope") : 0;
+}
+
+static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
+			      otlp_member_decode *member)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct scope scope = {.attrs.first = (uint32_t)d->batch->attr_n};
+	struct buffer unknown = {0};
+	struct pb_field f;
+	uint32_t index;
+	int error = 0;
+
+	while (error == 0 && pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			error = decode_scope(d, f.bytes, &scope);
+			break;
+		case PB_TAG(2, PB_BYTES):
+			break; /* below */
+		case PB_TAG(3, PB_BYTES):
+			scope.schema_url = batch_string(d->batch, f.bytes);
+			break;
+		default:
+			buffer_slice(&unknown, pb_whole(&r, &f));
+		}
+	}
+	scope.unknown_group = batch_string(d->batch, buffer_get(&unknown));
+	if (unknown.failed)
+		error = -ENOMEM;
+	buffer_done(&unknown);
+	if (error < 0)
+		return error;
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "a scope group");
+
+	index = batch_scope(d->batch);
+	if (d->batch->failed)
+		return d->batch->failed;
+	d->batch->scopes[index] = scope;
+	r = pb_open(bytes);
+	while (pb_next(&r, &f)) {
+		if (f.tag != PB_TAG(2, PB_BYTES))
+			continue;
+		error = member(d, f.bytes, resource, index);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
+				 otlp_member_decode *member)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct resource resource = {.attrs.first = (uint32_t)d->batch->attr_n};
+	struct buffer unknown = {0};
+	struct pb_field f;
+	uint32_t index;
+	int error = 0;
+
+	while (error == 0 && pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			error = decode_resource(d, f.bytes, &resource);
+			break;
+		case PB_TAG(2, PB_BYTES):
+			break; /* below */
+		case PB_TAG(3, PB_BYTES):
+			resource.schema_url = batch_string(d->batch, f.bytes);
+			break;
+		default:
+			buffer_slice(&unknown, pb_whole(&r, &f));
+		}
+	}
+	resource.unknown_group = batch_string(d->batch, buffer_get(&unknown));
+	if (unknown.failed)
+		error = -ENOMEM;
+	buffer_done(&unknown);
+	if (error < 0)
+		return error;
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "a resource group");
+
+	index = batch_resource(d->batch);
+	if (d->batch->failed)
+		return d->batch->failed;
+	d->batch->resources[index] = resource;
+	r = pb_open(bytes);
+	while (pb_next(&r, &f)) {
+		if (f.tag != PB_TAG(2, PB_BYTES))
+			continue;
+		error = decode_scope_group(d, f.bytes, index, member);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+int otlp_groups_decode(struct slice body, struct batch *batch, struct decode_tally *tally,
+		       struct error *error, otlp_member_decode *member)
+{
+	struct otlp_decoder d = {.batch = batch, .body = body, .tally = tally, .error = error};
+	struct pb_reader r = pb_open(body);
+	struct pb_field f;
+	int result = 0;
+
+	while (result == 0 && pb_next(&r, &f))
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			result = decode_resource_group(&d, f.bytes, member);
+	if (result == 0 && r.bad)
+		result = otlp_malformed(&d, r.bad, "the request");
+	if (result == 0 && batch->failed)
+		result = batch->failed;
+	if (result == -ENOMEM || result == -E2BIG)
+		error_set(error, result,
+			  result == -ENOMEM ? "out of memory" : "the request is too large");
+	buffer_done(&d.unknown);
+	return result;
+}

@@ -1,0 +1,204 @@
+/* wire/otlp_value.c - decoding OTLP's attributes from protobuf.
+ *
+ * The hot path of the server: a span has ten attributes and every one comes through here. */
+#include "wire/otlp_value.h"
+
+#include <errno.h>
+
+static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth);
+
+int otlp_malformed(struct otlp_decoder *d, const uint8_t *where, const char *what)
+{
+	size_t offset = (size_t)((const char *)where - d->body.p);
+
+	return error_at(d->error, -EBADMSG, offset, "malformed protobuf in %s at byte %zu", what,
+			offset);
+}
+
+void otlp_unknown_keep(struct otlp_decoder *d, const struct pb_reader *r, const struct pb_field *f)
+{
+	buffer_slice(&d->unknown, pb_whole(r, f));
+}
+
+uint32_t otlp_unknown_take(struct otlp_decoder *d)
+{
+	uint32_t code;
+
+	if (d->unknown.n == 0)
+		return 0;
+	if (d->unknown.failed)
+		d->batch->failed = -ENOMEM;
+	code = batch_string(d->batch, buffer_get(&d->unknown));
+	buffer_clear(&d->unknown);
+	return code;
+}
+
+/* Is this the string that the code stands for?  Code 0 guesses nothing. */
+static inline bool guessed(const struct batch *b, uint32_t code, struct slice s)
+{
+	uint32_t from = b->offset[code];
+
+	return b->offset[code + 1] - from == s.n && s.n > 0 &&
+	       bytes_equal(b->text + from, s.p, s.n);
+}
+
+static inline uint32_t intern(struct batch *b, struct slice s, uint32_t *guess)
+{
+	if (!guessed(b, *guess, s))
+		*guess = batch_string(b, s);
+	return *guess;
+}
+
+/* The key of a pair and where its value lies; false when the pair holds something else. */
+static inline bool split_pair(struct otlp_decoder *d, struct slice bytes, struct slice *ret_key,
+			      struct slice *ret_value, const uint8_t **ret_bad)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	bool known = true;
+
+	*ret_key = *ret_value = slice_of(NULL, 0);
+	while (pb_next(&r, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			*ret_key = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_BYTES) && !ret_value->p)
+			*ret_value = f.bytes;
+		else
+			known = false; /* a second value would have to be merged: keep it as it is,
+					  too */
+	}
+	*ret_bad = r.bad;
+	return known;
+}
+
+static inline int decode_pair(struct otlp_decoder *d, struct slice bytes, struct attr *out,
+			      unsigned position, int depth)
+{
+	unsigned slot = position & (OTLP_GUESSES - 1);
+	struct slice key, value;
+	const uint8_t *bad;
+	bool known = split_pair(d, bytes, &key, &value, &bad);
+
+	if (bad)
+		return otlp_malformed(d, bad, "an attribute");
+	*out = (struct attr){.key = intern(d->batch, key, &d->key_guess[slot])};
+	if (!known) {
+		out->type = VALUE_RAW_PAIR;
+		out->string = batch_string(d->batch, bytes);
+		return 0;
+	}
+	/* Nearly every value is a string shorter than 128 bytes, alone in its AnyValue. */
+	if (value.n >= 2 && value.p[0] == PB_TAG(1, PB_BYTES) &&
+	    (size_t)(uint8_t)value.p[1] == value.n - 2 && value.n < 130) {
+		out->type = VALUE_STRING;
+		out->string = intern(d->batch, slice_from(value, 2), &d->value_guess[slot]);
+		return 0;
+	}
+	return decode_any(d, value, out, depth);
+}
+
+/* Children of an ArrayValue or KeyValueList: counted first, so that they lie side by side. */
+static int decode_children(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth,
+			   bool *ret_known)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct batch *b = d->batch;
+	struct pb_field f;
+	uint32_t count = 0, first;
+	int error;
+
+	while (pb_next(&r, &f)) {
+		if (f.tag != PB_TAG(1, PB_BYTES))
+			*ret_known = false;
+		count++;
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "an attribute's list");
+	if (!*ret_known)
+		return 0;
+	if (depth >= DECODE_DEPTH_MAX)
+		return error_at(d->error, -EBADMSG, (size_t)(bytes.p - d->body.p),
+				"attribute value is nested deeper than %d levels at byte %zu",
+				DECODE_DEPTH_MAX, (size_t)(bytes.p - d->body.p));
+	first = batch_nested(b, count);
+	out->children = (struct value_range){first, count};
+	if (b->failed)
+		return b->failed;
+	r = pb_open(bytes);
+	for (uint32_t i = 0; pb_next(&r, &f); i++) {
+		struct attr child = {0};
+
+		error = out->type == VALUE_KVLIST ? decode_pair(d, f.bytes, &child, i, depth + 1)
+						  : decode_any(d, f.bytes, &child, depth + 1);
+		if (error < 0)
+			return error;
+		b->nested[first + i] = child;
+	}
+	return 0;
+}
+
+static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	bool known = true;
+	int error;
+
+	out->type = VALUE_EMPTY;
+	out->bits = 0;
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+		case PB_TAG(7, PB_BYTES):
+			out->type = f.tag == PB_TAG(1, PB_BYTES) ? VALUE_STRING : VALUE_BYTES;
+			out->bits = 0;
+			out->string = batch_string(d->batch, f.bytes);
+			break;
+		case PB_TAG(2, PB_VARINT):
+			out->type = VALUE_BOOL;
+			out->bits = f.value != 0;
+			break;
+		case PB_TAG(3, PB_VARINT):
+			out->type = VALUE_INT;
+			out->bits = f.value;
+			break;
+		case PB_TAG(4, PB_FIXED64):
+			out->type = VALUE_DOUBLE;
+			out->bits = f.value;
+			break;
+		case PB_TAG(5, PB_BYTES):
+		case PB_TAG(6, PB_BYTES):
+			out->type = f.tag == PB_TAG(5, PB_BYTES) ? VALUE_ARRAY : VALUE_KVLIST;
+			error = decode_children(d, f.bytes, out, depth, &known);
+			if (error < 0)
+				return error;
+			break;
+		default:
+			known = false;
+		}
+	}
+	if (r.bad)
+		return otlp_malformed(d, r.bad, "an attribute's value");
+	if (!known) {
+		out->type = VALUE_RAW;
+		out->bits = 0;
+		out->string = batch_string(d->batch, bytes);
+	}
+	return 0;
+}
+
+int otlp_attr_decode(struct otlp_decoder *d, struct slice bytes, unsigned position)
+{
+	struct attr attr;
+	int r = decode_pair(d, bytes, &attr, position, 0);
+
+	if (r == 0)
+		batch_attr(d->batch, attr);
+	return r;
+}
+
+int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *ret_value)
+{
+	*ret_value = (struct attr){0};
+	return decode_any(d, bytes, ret_value, 0);
+}
