@@ -141,32 +141,6 @@ static int decode_link(struct otlp_decoder *d, const struct event *span, struct 
 	return 0;
 }
 
-static int decode_status(struct otlp_decoder *d, struct slice bytes, struct event *span,
-			 struct event_extra *x)
-{
-	struct pb_reader r = pb_open(bytes);
-	struct buffer outer = d->unknown; /* of the span: set aside */
-	struct pb_field f;
-
-	d->unknown = (struct buffer){0};
-	while (pb_next(&r, &f)) {
-		switch (f.tag) {
-		case PB_TAG(2, PB_BYTES):
-			x->status_message = batch_string(d->batch, f.bytes);
-			break;
-		case PB_TAG(3, PB_VARINT):
-			span->status = (int32_t)f.value;
-			break;
-		default:
-			otlp_unknown_keep(d, &r, &f);
-		}
-	}
-	x->unknown_status = otlp_unknown_take(d);
-	buffer_done(&d->unknown);
-	d->unknown = outer;
-	return r.bad ? otlp_malformed(d, r.bad, "Span.status") : 0;
-}
-
 /* What a span says, before its rows are made. */
 struct span_parts {
 	struct event row;
@@ -229,7 +203,7 @@ static int span_walk(struct otlp_decoder *d, struct slice bytes, struct span_par
 			s->extra.dropped_links = (uint32_t)f.value;
 			break;
 		case PB_TAG(15, PB_BYTES):
-			error = decode_status(d, f.bytes, e, &s->extra);
+			error = otlp_status_decode(d, f.bytes, e, &s->extra);
 			if (error < 0)
 				return error;
 			break;
@@ -410,11 +384,11 @@ static int decode_log(struct otlp_decoder *d, struct slice bytes, uint32_t resou
 int otlp_proto_decode_traces(struct slice body, struct batch *batch, struct decode_tally *tally,
 			     struct error *error)
 {
-	return otlp_groups_decode(body, batch, tally, error, decode_span);
+	return otlp_groups_decode(body, 1, batch, tally, error, decode_span);
 }
 
 int otlp_proto_decode_logs(struct slice body, struct batch *batch, struct decode_tally *tally,
 			   struct error *error)
 {
-	return otlp_groups_decode(body, batch, tally, error, decode_log);
+	return otlp_groups_decode(body, 1, batch, tally, error, decode_log);
 }

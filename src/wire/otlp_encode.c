@@ -3,51 +3,7 @@
  * Fields with their default are not written, as every protobuf writer does. */
 #include "wire/otlp_group.h"
 #include "wire/otlp_proto.h"
-
-static void put_text(struct buffer *out, uint32_t number, const struct batch *b, uint32_t code)
-{
-	if (code)
-		pb_put_bytes(out, number, batch_text(b, code));
-}
-
-static void put_number(struct buffer *out, uint32_t number, uint64_t value)
-{
-	if (value)
-		pb_put_varint(out, number, value);
-}
-
-static void put_time(struct buffer *out, uint32_t number, uint64_t ns)
-{
-	if (ns)
-		pb_put_fixed64(out, number, ns);
-}
-
-static void put_flags(struct buffer *out, uint32_t number, uint32_t flags)
-{
-	if (flags)
-		pb_put_fixed32(out, number, flags);
-}
-
-static void put_trace_id(struct buffer *out, uint32_t number, struct trace_id id)
-{
-	if (!trace_id_is_zero(id))
-		pb_put_bytes(out, number, slice_of(id.b, sizeof(id.b)));
-}
-
-static void put_span_id(struct buffer *out, uint32_t number, span_id_t id)
-{
-	uint8_t bytes[8];
-
-	store_be64(bytes, id);
-	if (id)
-		pb_put_bytes(out, number, slice_of(bytes, sizeof(bytes)));
-}
-
-/* Unknown fields are whole: they are appended as they came. */
-static void put_unknown(struct buffer *out, const struct batch *b, uint32_t code)
-{
-	buffer_slice(out, batch_text(b, code));
-}
+#include "wire/otlp_put.h"
 
 /* --- values --- */
 
@@ -127,6 +83,21 @@ void otlp_attrs_encode(struct buffer *out, uint32_t number, const struct batch *
 		put_pair(out, number, b, &b->attrs[range.first + i]);
 }
 
+void otlp_status_encode(struct buffer *out, uint32_t number, const struct batch *b,
+			const struct event *e)
+{
+	const struct event_extra *x = batch_extra_get(b, e);
+	size_t begun;
+
+	if (e->status == 0 && x->status_message == 0 && x->unknown_status == 0)
+		return;
+	begun = pb_begin(out, number);
+	put_text(out, 2, b, x->status_message);
+	put_number(out, 3, (uint64_t)(int64_t)e->status);
+	put_unknown(out, b, x->unknown_status);
+	pb_end(out, begun);
+}
+
 /* --- groups --- */
 
 static void put_entity(struct buffer *out, const struct batch *b, const struct attr *entity)
@@ -138,9 +109,15 @@ static void put_entity(struct buffer *out, const struct batch *b, const struct a
 		      {{"type", 4}, 2},
 		      {{"idKeys", 6}, 3},
 		      {{"descriptionKeys", 15}, 4}};
-	size_t begun = pb_begin(out, 3);
+	size_t begun;
 
-	for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
+	if (entity->type == VALUE_RAW) {
+		pb_put_bytes(out, 3, batch_text(b, entity->string));
+		return;
+	}
+	begun = pb_begin(out, 3);
+	for (size_t k = 0; entity->type == VALUE_KVLIST && k < sizeof(fields) / sizeof(fields[0]);
+	     k++)
 		for (uint32_t i = 0; i < entity->children.count; i++) {
 			const struct attr *a = &b->nested[entity->children.first + i];
 
@@ -192,14 +169,14 @@ static bool same_scope(struct event_ref a, struct event_ref b)
 	return same_resource(a, b) && event_get(a)->scope == event_get(b)->scope;
 }
 
-void otlp_groups_encode(const struct event_ref *refs, size_t n, struct buffer *out,
+void otlp_groups_encode(const struct event_ref *refs, size_t n, uint32_t number, struct buffer *out,
 			otlp_member_encode *member)
 {
 	for (size_t i = 0; i < n;) {
 		struct event_ref first = refs[i];
 		const struct batch *b = first.batch;
 		const struct resource *resource = &b->resources[event_get(first)->resource];
-		size_t group = pb_begin(out, 1);
+		size_t group = pb_begin(out, number);
 
 		put_resource(out, b, resource);
 		while (i < n && same_resource(first, refs[i])) {
@@ -250,20 +227,6 @@ static void put_link(struct buffer *out, const struct batch *b, const struct eve
 	pb_end(out, begun);
 }
 
-static void put_status(struct buffer *out, const struct batch *b, const struct event *e)
-{
-	const struct event_extra *x = batch_extra_get(b, e);
-	size_t begun;
-
-	if (e->status == 0 && x->status_message == 0 && x->unknown_status == 0)
-		return;
-	begun = pb_begin(out, 15);
-	put_text(out, 2, b, x->status_message);
-	put_number(out, 3, (uint64_t)(int64_t)e->status);
-	put_unknown(out, b, x->unknown_status);
-	pb_end(out, begun);
-}
-
 /* The rows behind a span that belong to it. */
 static size_t span_rows(const struct event_ref *refs, size_t n)
 {
@@ -309,7 +272,7 @@ static size_t put_span(const struct event_ref *refs, size_t n, struct buffer *ou
 		if (event_get(refs[i])->type == EVENT_LINK)
 			put_link(out, b, event_get(refs[i]));
 	put_number(out, 14, x->dropped_links);
-	put_status(out, b, e);
+	otlp_status_encode(out, 15, b, e);
 	put_flags(out, 16, e->flags);
 	put_unknown(out, b, x->unknown);
 	pb_end(out, begun);
@@ -345,10 +308,10 @@ static size_t put_log(const struct event_ref *refs, size_t n, struct buffer *out
 
 void otlp_proto_encode_traces(const struct event_ref *refs, size_t n, struct buffer *out)
 {
-	otlp_groups_encode(refs, n, out, put_span);
+	otlp_groups_encode(refs, n, 1, out, put_span);
 }
 
 void otlp_proto_encode_logs(const struct event_ref *refs, size_t n, struct buffer *out)
 {
-	otlp_groups_encode(refs, n, out, put_log);
+	otlp_groups_encode(refs, n, 1, out, put_log);
 }

@@ -40,7 +40,8 @@ static void entity_keys(struct otlp_decoder *d, struct slice bytes, uint32_t tag
 	*out = list;
 }
 
-/* An EntityRef becomes the kvlist that OTLP JSON shows. */
+/* An EntityRef becomes the kvlist that OTLP JSON shows; one with fields we do not know is kept as
+ * its bytes (VALUE_RAW). */
 static int decode_entity(struct otlp_decoder *d, struct slice bytes, uint32_t slot)
 {
 	struct batch *b = d->batch;
@@ -48,6 +49,7 @@ static int decode_entity(struct otlp_decoder *d, struct slice bytes, uint32_t sl
 	struct pb_reader r = pb_open(bytes);
 	struct attr keys = {0}, about = {0};
 	struct pb_field f;
+	bool known = true;
 	uint32_t first;
 
 	while (pb_next(&r, &f)) {
@@ -55,9 +57,16 @@ static int decode_entity(struct otlp_decoder *d, struct slice bytes, uint32_t sl
 			schema_url = f.bytes;
 		else if (f.tag == PB_TAG(2, PB_BYTES))
 			type = f.bytes;
+		else if (f.tag != PB_TAG(3, PB_BYTES) && f.tag != PB_TAG(4, PB_BYTES))
+			known = false;
 	}
 	if (r.bad)
 		return otlp_malformed(d, r.bad, "Resource.entity_refs");
+	if (!known) {
+		b->nested[slot] =
+			(struct attr){.type = VALUE_RAW, .string = batch_string(b, bytes)};
+		return 0;
+	}
 	entity_keys(d, bytes, PB_TAG(3, PB_BYTES), SLICE("idKeys"), &keys);
 	entity_keys(d, bytes, PB_TAG(4, PB_BYTES), SLICE("descriptionKeys"), &about);
 	first = batch_nested(b, 4);
@@ -254,8 +263,8 @@ static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 	return 0;
 }
 
-int otlp_groups_decode(struct slice body, struct batch *batch, struct decode_tally *tally,
-		       struct error *error, otlp_member_decode *member)
+int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
+		       struct decode_tally *tally, struct error *error, otlp_member_decode *member)
 {
 	struct otlp_decoder d = {.batch = batch, .body = body, .tally = tally, .error = error};
 	struct pb_reader r = pb_open(body);
@@ -263,7 +272,7 @@ int otlp_groups_decode(struct slice body, struct batch *batch, struct decode_tal
 	int result = 0;
 
 	while (result == 0 && pb_next(&r, &f))
-		if (f.tag == PB_TAG(1, PB_BYTES))
+		if (f.tag == PB_TAG(number, PB_BYTES))
 			result = decode_resource_group(&d, f.bytes, member);
 	if (result == 0 && r.bad)
 		result = otlp_malformed(&d, r.bad, "the request");

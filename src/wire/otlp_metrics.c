@@ -55,5 +55,5 @@ int otlp_proto_refuse_metrics(struct slice body, struct decode_tally *tally, str
 
 	if (!scratch)
 		return error_set(error, -ENOMEM, "out of memory");
-	return otlp_groups_decode(body, scratch, tally, error, count_metric);
+	return otlp_groups_decode(body, 1, scratch, tally, error, count_metric);
 }

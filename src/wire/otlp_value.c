@@ -24,10 +24,10 @@ uint32_t otlp_unknown_take(struct otlp_decoder *d)
 {
 	uint32_t code;
 
+	if (d->unknown.failed && d->batch->failed == 0)
+		d->batch->failed = -ENOMEM;
 	if (d->unknown.n == 0)
 		return 0;
-	if (d->unknown.failed)
-		d->batch->failed = -ENOMEM;
 	code = batch_string(d->batch, buffer_get(&d->unknown));
 	buffer_clear(&d->unknown);
 	return code;
@@ -201,4 +201,30 @@ int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *r
 {
 	*ret_value = (struct attr){0};
 	return decode_any(d, bytes, ret_value, 0);
+}
+
+int otlp_status_decode(struct otlp_decoder *d, struct slice bytes, struct event *e,
+		       struct event_extra *x)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct buffer outer = d->unknown; /* of the message around it: set aside */
+	struct pb_field f;
+
+	d->unknown = (struct buffer){0};
+	while (pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(2, PB_BYTES):
+			x->status_message = batch_string(d->batch, f.bytes);
+			break;
+		case PB_TAG(3, PB_VARINT):
+			e->status = (int32_t)f.value;
+			break;
+		default:
+			otlp_unknown_keep(d, &r, &f);
+		}
+	}
+	x->unknown_status = otlp_unknown_take(d);
+	buffer_done(&d->unknown);
+	d->unknown = outer;
+	return r.bad ? otlp_malformed(d, r.bad, "a status") : 0;
 }

@@ -37,6 +37,13 @@ int otlp_attr_decode(struct otlp_decoder *d, struct slice bytes, unsigned positi
 /* One AnyValue; ret_value->key is left 0. */
 int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *ret_value);
 
+/* A Status message { string message = 2; code = 3; }: into the event and its extra, which need not
+ * be in the batch yet; and out of them as field `number`, unless there is none. */
+int otlp_status_decode(struct otlp_decoder *d, struct slice bytes, struct event *e,
+		       struct event_extra *x);
+void otlp_status_encode(struct buffer *out, uint32_t number, const struct batch *b,
+			const struct event *e);
+
 /* Keeps a field we do not know; otlp_unknown_take() gives the code of all kept since the last call.
  */
 void otlp_unknown_keep(struct otlp_decoder *d, const struct pb_reader *r, const struct pb_field *f);
