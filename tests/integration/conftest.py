@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from server import Server
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -31,3 +33,26 @@ def node():
     """A Node new enough for OpenTelemetry's SDK: ours where the machine's is too old."""
     ours = list((TOP / 'tests/integration/node/node_modules').glob('node-linux-*/bin/node'))
     return str(ours[0]) if ours else shutil.which('node')
+
+
+@pytest.fixture
+def server(causet, tmp_path):
+    """A running server, stopped and checked at the end."""
+    with Server(causet, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def start_server(causet, tmp_path):
+    """start_server('--auth', …): the same with arguments, as often as wanted."""
+    running = []
+
+    def start(*arguments, program=causet, **options):
+        folder = tmp_path / f'server{len(running)}'
+        folder.mkdir()
+        running.append(Server(program, folder, *arguments, **options).start())
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.stop()
