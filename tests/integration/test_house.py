@@ -67,9 +67,10 @@ def test_a_page_may_only_name_paths_that_exist(tree):
     page = tree / 'ARCHITECTURE.md'
     page.write_text('`src/core/ids.h`, `src/base/*.h`, `tests/unit/<folder>/`')
     assert run(tree / 'tools/check', 'paths').returncode == 0
-    page.write_text('`src/core/gone.c`')
-    done = run(tree / 'tools/check', 'paths')
-    assert done.returncode == 1 and 'ARCHITECTURE.md: there is no src/core/gone.c' in done.stdout
+    for gone in ('src/core/gone.c', 'src/gone/', 'src/gone/*.h'):
+        page.write_text(f'`{gone}`')
+        done = run(tree / 'tools/check', 'paths')
+        assert done.returncode == 1 and f'ARCHITECTURE.md: there is no {gone}' in done.stdout
 
 
 CMOCKA = '[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  FAILED  ] b\n'
