@@ -1,0 +1,11 @@
+/* cli/commands.h - the subcommands, one per cmd_<name>.c. */
+#ifndef CAUSET_CLI_COMMANDS_H
+#define CAUSET_CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const struct command command_serve;
+extern const struct command command_version;
+extern const struct command command_help;
+
+#endif
