@@ -8,6 +8,7 @@
 #define ARENA_FIRST ((size_t)4096)
 #define ARENA_MOST  ((size_t)1 << 20) /* blocks double up to this; larger pieces get their own */
 #define ARENA_ALIGN ((size_t)16)
+#define ARENA_KEPT  ((size_t)64 << 10) /* by arena_clear() */
 
 struct arena_block {
 	struct arena_block *older;
@@ -85,6 +86,26 @@ char *arena_printf(struct arena *a, const char *format, ...)
 	vsnprintf(p, (size_t)n + 1, format, args);
 	va_end(args);
 	return p;
+}
+
+void arena_clear(struct arena *a)
+{
+	struct arena_block *block = a->newest;
+
+	if (!block)
+		return;
+	if ((size_t)(a->end - block->data) > ARENA_KEPT) {
+		arena_done(a);
+		return;
+	}
+	while (block->older) {
+		struct arena_block *older = block->older;
+
+		block->older = older->older;
+		free(older);
+	}
+	a->at = block->data;
+	a->bytes = sizeof(*block) + (size_t)(a->end - block->data);
 }
 
 void arena_done(struct arena *a)

@@ -26,6 +26,9 @@ struct slice arena_dup(struct arena *a, struct slice s);
 /* "printf" into the arena; NULL when out of memory. */
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Forgets everything; keeps one block of up to 64 KiB for what comes next. */
+void arena_clear(struct arena *a);
+
 /* Frees everything; the arena is empty and usable again. */
 void arena_done(struct arena *a);
 

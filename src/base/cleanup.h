@@ -22,6 +22,10 @@
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
+/* <sys/param.h>, which libuv's header brings along, has its own, evaluating twice. */
+#undef MIN
+#undef MAX
+
 #define MIN(a, b)                                                                                  \
 	__extension__({                                                                            \
 		__typeof__(a) min_a_ = (a);                                                        \

@@ -1,0 +1,479 @@
+/* http/loop.c - one thread with its connections: sockets, time, and answers from other threads.
+ *
+ * Sockets are read and written here directly (uv_poll tells when), so that a body can be received
+ * into its final place and nothing has to stay alive while a write is in flight. */
+#include "http/loop_int.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "http/grpc_call_int.h"
+#include "http/listen_int.h"
+#include "http/tls_int.h"
+
+#define READS_PER_EVENT  8
+#define WRITES_PER_EVENT 16
+#define DRAIN_TICK_MS    5
+
+static void conn_run(struct http_conn *c);
+
+void loop_post(struct http_exchange *x, unsigned bits)
+{
+	struct http_loop *loop = x->loop;
+
+	/* The wake-up is sent under the lock: the loop cannot have ended before it. */
+	pthread_mutex_lock(&loop->lock);
+	if (x->posted == 0) {
+		bool first = !loop->post_head;
+
+		http_request_ref(&x->req); /* the queue's */
+		x->post_next = NULL;
+		*loop->post_tail = x;
+		loop->post_tail = &x->post_next;
+		if (first && loop->uv_ready)
+			uv_async_send(&loop->async);
+	}
+	x->posted |= bits;
+	pthread_mutex_unlock(&loop->lock);
+}
+
+int loop_init(struct http_loop *loop, struct http_server *server)
+{
+	*loop = (struct http_loop){.server = server};
+	pthread_mutex_init(&loop->lock, NULL);
+	loop->post_tail = &loop->post_head;
+	loop->self = pthread_self();
+	loop->coder = coder_new();
+	loop->scratch = malloc(CONN_SCRATCH);
+	return loop->coder && loop->scratch ? 0 : -ENOMEM;
+}
+
+void loop_done(struct http_loop *loop)
+{
+	while (loop->pool) {
+		struct http_exchange *next = loop->pool->next;
+
+		exchange_destroy(loop->pool);
+		loop->pool = next;
+	}
+	loop->coder = coder_free(loop->coder);
+	free(loop->scratch);
+	free(loop->incoming);
+	pthread_mutex_destroy(&loop->lock);
+}
+
+const char *loop_date(struct http_loop *loop)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (now != loop->date_s) {
+		loop->date_s = now;
+		gmtime_r(&now, &tm);
+		strftime(loop->date, sizeof(loop->date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	}
+	return loop->date;
+}
+
+static void closed(uv_handle_t *handle)
+{
+	free(container_of(handle, struct http_conn, poll));
+}
+
+static void conn_close(struct http_conn *c)
+{
+	struct http_loop *loop = c->loop;
+
+	if (c->closed)
+		return;
+	c->closed = true;
+	conn_done(c);
+	tls_close(c);
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		loop->conns = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	loop->conn_count--;
+	atomic_fetch_sub(&loop->load, 1);
+	atomic_fetch_sub_explicit(&loop->server->counters.connections_open, 1,
+				  memory_order_relaxed);
+	if (c->poll_ready) {
+		uv_poll_stop(&c->poll);
+		close(c->fd);
+		uv_close((uv_handle_t *)&c->poll, closed);
+	} else {
+		close(c->fd);
+		free(c);
+	}
+}
+
+/* What is ready for the socket; 0 when nothing is. */
+static int pieces(struct http_conn *c, struct iovec iov[2])
+{
+	struct slice s;
+
+	if (!c->tls)
+		return conn_output(c, iov);
+	tls_encrypt(c);
+	s = tls_pending(c);
+	iov[0] = (struct iovec){(char *)(uintptr_t)s.p, s.n};
+	return s.n > 0;
+}
+
+/* Sends until there is nothing or the socket is full. */
+static void flush(struct http_conn *c)
+{
+	struct iovec iov[2];
+	int n;
+
+	for (int turn = 0; turn < WRITES_PER_EVENT && !c->broken; turn++) {
+		struct msghdr message = {.msg_iov = iov};
+		ssize_t sent;
+
+		n = pieces(c, iov);
+		if (n == 0) {
+			c->write_deadline_ms = 0;
+			return;
+		}
+		message.msg_iovlen = (size_t)n;
+		sent = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+		if (sent < 0) {
+			if (errno != EAGAIN && errno != EINTR)
+				c->broken = true;
+			break;
+		}
+		http_count(&c->loop->server->counters.bytes_out, (uint64_t)sent);
+		c->write_deadline_ms = 0;
+		if (c->tls)
+			tls_sent(c, (size_t)sent);
+		else
+			conn_sent(c, (size_t)sent);
+	}
+	if (c->write_deadline_ms == 0)
+		c->write_deadline_ms = c->loop->now_ms + c->loop->server->limits.write_ms;
+}
+
+static bool wants_read(struct http_conn *c)
+{
+	if (c->tls && !tls_is_open(c))
+		return !c->closing && !c->broken;
+	return conn_wants_read(c);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+/* After anything has happened: decrypt, send, close or wait for the right thing. */
+static void conn_run(struct http_conn *c)
+{
+	struct iovec iov[2];
+	bool unsent;
+	int events;
+
+	if (c->closed)
+		return;
+	if (c->tls)
+		tls_pump(c);
+	flush(c);
+	if (c->tls && !c->broken)
+		tls_pump(c); /* the answer may have made room for the next request */
+	unsent = !c->broken && pieces(c, iov) > 0;
+	if (!c->broken && !unsent && conn_is_silent(c) && !c->shut) {
+		c->shut = true;
+		if (c->tls) {
+			tls_shutdown(c);
+			flush(c);
+			unsent = !c->broken && tls_pending(c).n > 0;
+		}
+		if (!unsent)
+			shutdown(c->fd, SHUT_WR);
+	}
+	if (c->broken || (!unsent && conn_wants_close(c))) {
+		conn_close(c);
+		return;
+	}
+	events = (wants_read(c) ? UV_READABLE
+		  : c->hung_up  ? 0
+				: UV_DISCONNECT) |
+		 (unsent ? UV_WRITABLE : 0);
+	if (events == c->poll_events)
+		return;
+	c->poll_events = events;
+	if (events)
+		uv_poll_start(&c->poll, events, on_poll);
+	else
+		uv_poll_stop(&c->poll);
+}
+
+static void receive(struct http_conn *c)
+{
+	for (int turn = 0; turn < READS_PER_EVENT && wants_read(c); turn++) {
+		struct iovec to = c->tls ? (struct iovec){c->loop->scratch, CONN_SCRATCH}
+					 : conn_read_target(c);
+		ssize_t n = recv(c->fd, to.iov_base, to.iov_len, 0);
+
+		if (n < 0) {
+			if (errno != EAGAIN && errno != EINTR)
+				c->broken = true;
+			return;
+		}
+		if (n == 0) {
+			conn_eof(c);
+			return;
+		}
+		http_count(&c->loop->server->counters.bytes_in, (uint64_t)n);
+		if (c->tls) {
+			tls_received(c, to.iov_base, (size_t)n);
+			tls_pump(c);
+		} else {
+			conn_input(c, to.iov_base, (size_t)n);
+		}
+		if ((size_t)n < to.iov_len)
+			return;
+	}
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct http_conn *c = container_of(poll, struct http_conn, poll);
+
+	c->loop->now_ms = (int64_t)uv_now(&c->loop->uv);
+	if (status < 0)
+		c->broken = true;
+	else if (wants_read(c) && (events & (UV_READABLE | UV_DISCONNECT)))
+		receive(c);
+	else if (events & UV_DISCONNECT) {
+		c->hung_up = true;
+		conn_hangup(c);
+	}
+	conn_run(c);
+}
+
+void loop_adopt(struct http_loop *loop, const struct accepted *a)
+{
+	struct http_conn *c = malloc(sizeof(*c));
+	int one = 1;
+
+	if (!c || loop->draining) {
+		free(c);
+		close(a->fd);
+		atomic_fetch_sub(&loop->load, 1);
+		atomic_fetch_sub_explicit(&loop->server->counters.connections_open, 1,
+					  memory_order_relaxed);
+		return;
+	}
+	conn_init(c, loop, a->endpoint->tag, a->endpoint->loopback, a->peer);
+	c->fd = a->fd;
+	c->next = loop->conns;
+	if (c->next)
+		c->next->prev = c;
+	loop->conns = c;
+	loop->conn_count++;
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	if (uv_poll_init_socket(&loop->uv, &c->poll, c->fd) < 0) {
+		conn_close(c);
+		return;
+	}
+	c->poll_ready = true;
+	if (a->endpoint->is_tls && tls_open(c) < 0)
+		c->broken = true;
+	if (!c->broken)
+		receive(c); /* most clients have sent something already */
+	conn_run(c);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct http_loop *loop = container_of(timer, struct http_loop, timer);
+	struct http_conn *next;
+
+	loop->now_ms = (int64_t)uv_now(&loop->uv);
+	for (struct http_conn *c = loop->conns; c; c = next) {
+		next = c->next;
+		conn_tick(c, loop->now_ms);
+		if (c->write_deadline_ms && loop->now_ms >= c->write_deadline_ms) {
+			http_count(&loop->server->counters.refused[HTTP_REFUSED_WRITE_TIME], 1);
+			c->broken = true;
+		}
+		if (loop->draining && loop->now_ms >= loop->drain_deadline_ms)
+			c->broken = true;
+		conn_run(c);
+	}
+	if (loop->draining && loop->conn_count == 0 && loop->live == 0) {
+		uv_close((uv_handle_t *)&loop->timer, NULL);
+		uv_close((uv_handle_t *)&loop->async, NULL);
+	}
+}
+
+static void begin_drain(struct http_loop *loop)
+{
+	struct http_conn *next;
+
+	loop->draining = true;
+	loop->drain_deadline_ms = loop->now_ms + loop->server->drain_ms;
+	if (loop == loop->server->loops)
+		listen_close(loop->server);
+	for (struct http_conn *c = loop->conns; c; c = next) {
+		next = c->next;
+		conn_drain(c);
+		conn_run(c);
+	}
+	uv_timer_start(&loop->timer, on_tick, DRAIN_TICK_MS, DRAIN_TICK_MS);
+}
+
+/* What another thread, or a callback, has asked for an exchange. */
+static void on_posted(struct http_exchange *x, unsigned bits)
+{
+	struct http_conn *c = x->conn;
+	bool ignored = x->answered; /* the server itself has ended it before */
+
+	if ((bits & POST_ANSWER) && !ignored) {
+		x->answered = true;
+		if (x->grpc)
+			grpc_call_take_status(x);
+	}
+	if (!c || c->broken) {
+		if (bits & POST_ANSWER)
+			exchange_stream_done(x);
+	} else if ((bits & POST_ANSWER) && !ignored) {
+		conn_answer(c, x);
+		conn_run(c);
+	} else if (bits & POST_WAKE) {
+		conn_wake(c, x);
+		conn_run(c);
+	}
+	if ((bits & POST_ANSWER) && x->handler_ref) {
+		x->handler_ref = false;
+		http_request_unref(&x->req);
+	}
+	http_request_unref(&x->req); /* the queue's */
+}
+
+void loop_take_posts(struct http_loop *loop)
+{
+	struct http_exchange *x, *next;
+
+	pthread_mutex_lock(&loop->lock);
+	x = loop->post_head;
+	loop->post_head = NULL;
+	loop->post_tail = &loop->post_head;
+	pthread_mutex_unlock(&loop->lock);
+	for (; x; x = next) {
+		unsigned bits;
+
+		/* Until `posted` is 0 nobody queues it again, so post_next stays ours. */
+		next = x->post_next;
+		pthread_mutex_lock(&loop->lock);
+		bits = x->posted;
+		x->posted = 0;
+		pthread_mutex_unlock(&loop->lock);
+		on_posted(x, bits);
+	}
+}
+
+static void on_async(uv_async_t *async)
+{
+	struct http_loop *loop = container_of(async, struct http_loop, async);
+	struct accepted *incoming;
+	size_t count;
+	bool stop;
+
+	loop->now_ms = (int64_t)uv_now(&loop->uv);
+	pthread_mutex_lock(&loop->lock);
+	incoming = loop->incoming;
+	count = loop->incoming_count;
+	loop->incoming = NULL;
+	loop->incoming_count = loop->incoming_capacity = 0;
+	stop = loop->stop;
+	pthread_mutex_unlock(&loop->lock);
+	for (size_t i = 0; i < count; i++)
+		loop_adopt(loop, &incoming[i]);
+	free(incoming);
+	loop_take_posts(loop);
+	if (stop && !loop->draining)
+		begin_drain(loop);
+}
+
+int loop_give(struct http_loop *loop, const struct accepted *a)
+{
+	int r = -ENOMEM;
+
+	pthread_mutex_lock(&loop->lock);
+	if (vec_reserve(&loop->incoming, &loop->incoming_capacity, loop->incoming_count + 1,
+			sizeof(*loop->incoming))) {
+		loop->incoming[loop->incoming_count++] = *a;
+		uv_async_send(&loop->async);
+		r = 0;
+	}
+	pthread_mutex_unlock(&loop->lock);
+	return r;
+}
+
+int loop_open(struct http_loop *loop)
+{
+	int r = uv_loop_init(&loop->uv);
+
+	if (r < 0)
+		return r;
+	r = uv_async_init(&loop->uv, &loop->async, on_async);
+	if (r < 0) {
+		uv_loop_close(&loop->uv);
+		return r;
+	}
+	uv_timer_init(&loop->uv, &loop->timer);
+	uv_timer_start(&loop->timer, on_tick, (uint64_t)loop->server->tick_ms,
+		       (uint64_t)loop->server->tick_ms);
+	loop->uv_ready = true;
+	loop->now_ms = (int64_t)uv_now(&loop->uv);
+	return 0;
+}
+
+static void *run_thread(void *context)
+{
+	struct http_loop *loop = context;
+
+	loop->self = pthread_self();
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	return NULL;
+}
+
+int loop_start(struct http_loop *loop)
+{
+	int r = pthread_create(&loop->thread, NULL, run_thread, loop);
+
+	loop->thread_ready = r == 0;
+	return -r;
+}
+
+void loop_stop(struct http_loop *loop)
+{
+	if (!loop->uv_ready)
+		return;
+	if (loop->thread_ready) {
+		pthread_mutex_lock(&loop->lock);
+		loop->stop = true;
+		uv_async_send(&loop->async);
+		pthread_mutex_unlock(&loop->lock);
+		pthread_join(loop->thread, NULL);
+	} else {
+		if (loop == loop->server->loops)
+			listen_close(loop->server);
+		uv_close((uv_handle_t *)&loop->timer, NULL);
+		uv_close((uv_handle_t *)&loop->async, NULL);
+		uv_run(&loop->uv, UV_RUN_DEFAULT);
+	}
+	/* A thread that posted last may still hold the lock. */
+	pthread_mutex_lock(&loop->lock);
+	loop->uv_ready = false;
+	pthread_mutex_unlock(&loop->lock);
+	uv_loop_close(&loop->uv);
+}
