@@ -1,0 +1,53 @@
+/* wire/codecs.c - the formats we read and write, in one table. */
+#include "wire/codecs.h"
+
+#include "base/cleanup.h"
+#include "wire/events_proto.h"
+#include "wire/otlp_proto.h"
+
+static const struct codec codecs[] = {
+	{
+		.name = "otlp",
+		.title = "OpenTelemetry traces, protobuf",
+		.content_type = "application/x-protobuf",
+		.extensions = "otlp pb binpb",
+		.frame = FRAME_FIELDS,
+		.appends = true,
+		.decode = otlp_proto_decode_traces,
+		.encode = otlp_proto_encode_traces,
+	},
+	{
+		.name = "otlp-logs",
+		.title = "OpenTelemetry logs, protobuf",
+		.content_type = "application/x-protobuf",
+		.extensions = "otlp-logs",
+		.frame = FRAME_FIELDS,
+		.appends = true,
+		.decode = otlp_proto_decode_logs,
+		.encode = otlp_proto_encode_logs,
+	},
+	{
+		.name = "events",
+		.title = "causet's native events, protobuf",
+		.content_type = "application/x-protobuf",
+		.extensions = "events",
+		.frame = FRAME_FIELDS,
+		.appends = true,
+		.decode = events_proto_decode,
+		.encode = events_proto_encode,
+	},
+};
+
+const struct codec *codec_list(size_t *ret_n)
+{
+	*ret_n = ARRAY_SIZE(codecs);
+	return codecs;
+}
+
+const struct codec *codec_find(struct slice name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(codecs); i++)
+		if (slice_eq(name, slice_cstr(codecs[i].name)))
+			return &codecs[i];
+	return NULL;
+}
