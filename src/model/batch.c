@@ -23,8 +23,10 @@ static void fail(struct batch *b, int error)
 		b->failed = error;
 }
 
-static bool reserve(struct batch *b, void *array, size_t *capacity, size_t need, size_t size)
+static inline bool reserve(struct batch *b, void *array, size_t *capacity, size_t need, size_t size)
 {
+	if (need <= *capacity)
+		return true;
 	if (need >= UINT32_MAX || !vec_reserve(array, capacity, need, size)) {
 		fail(b, need >= UINT32_MAX ? -E2BIG : -ENOMEM);
 		return false;

@@ -106,14 +106,19 @@ uint32_t batch_string_add(struct batch *b, struct slice s, uint32_t hash);
 bool batch_grow_events(struct batch *b);
 bool batch_grow_attrs(struct batch *b);
 
-/* Are two runs of n bytes equal?  Inline for the short strings that dictionaries are full of. */
+/* Are two runs of n bytes equal?  Inline for the short strings that dictionaries are full of: both
+ * ends are compared first, as overlapping words, and differ nearly always if anything does. */
 static inline bool bytes_equal(const char *a, const char *b, size_t n)
 {
-	if (n > 16)
-		return memcmp(a, b, n) == 0;
-	if (n >= 8)
-		return hash_load64(a) == hash_load64(b) &&
-		       hash_load64(a + n - 8) == hash_load64(b + n - 8);
+	if (n >= 8) {
+		if (hash_load64(a) != hash_load64(b) ||
+		    hash_load64(a + n - 8) != hash_load64(b + n - 8))
+			return false;
+		for (size_t i = 8; i + 8 < n; i += 8)
+			if (hash_load64(a + i) != hash_load64(b + i))
+				return false;
+		return true;
+	}
 	if (n >= 4)
 		return hash_load32(a) == hash_load32(b) &&
 		       hash_load32(a + n - 4) == hash_load32(b + n - 4);
@@ -166,6 +171,19 @@ static inline void batch_attr(struct batch *b, struct attr a)
 	if (__builtin_expect(b->attr_n == b->attr_capacity, 0) && !batch_grow_attrs(b))
 		return;
 	b->attrs[b->attr_n++] = a;
+}
+
+/* The same, cleared and filled in place: the pointer is good until the next attribute is added, and
+ * never NULL (after a failure it is one that nobody reads). */
+static inline struct attr *batch_attr_next(struct batch *b)
+{
+	struct attr *a;
+
+	if (__builtin_expect(b->attr_n == b->attr_capacity, 0) && !batch_grow_attrs(b))
+		b->attr_n--;
+	a = &b->attrs[b->attr_n++];
+	*a = (struct attr){0};
+	return a;
 }
 
 void batch_attr_string(struct batch *b, struct slice key, struct slice value);

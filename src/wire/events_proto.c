@@ -180,7 +180,9 @@ static int decode_event(struct otlp_decoder *d, struct slice bytes, uint32_t res
 			row.extra.severity_text = batch_string(b, f.bytes);
 			break;
 		case PB_TAG(ATTRIBUTES, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, row.event.attrs.count++);
+			r.at = otlp_attrs_decode(d, f.start, r.end, &row.event.attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(VALUE, PB_BYTES):
 			error = otlp_value_decode(d, f.bytes, &row.extra.body);
@@ -190,7 +192,7 @@ static int decode_event(struct otlp_decoder *d, struct slice bytes, uint32_t res
 			break;
 		default:
 			if (!take_scalar(&row, &f) && !take_conditional(&row, &f))
-				otlp_unknown_keep(d, &r, &f);
+				otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	if (error < 0)

@@ -54,7 +54,6 @@ static int decode_point(struct otlp_decoder *d, const struct event *span, struct
 			  .type = EVENT_POINT,
 			  .attrs.first = (uint32_t)b->attr_n};
 	struct pb_field f;
-	int error;
 
 	while (pb_next(&r, &f)) {
 		switch (f.tag) {
@@ -65,15 +64,15 @@ static int decode_point(struct otlp_decoder *d, const struct event *span, struct
 			e.name = batch_string(b, f.bytes);
 			break;
 		case PB_TAG(3, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, e.attrs.count++);
-			if (error < 0)
-				return error;
+			r.at = otlp_attrs_decode(d, f.start, r.end, &e.attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(4, PB_VARINT):
 			dropped = (uint32_t)f.value;
 			break;
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	if (r.bad)
@@ -103,7 +102,6 @@ static int decode_link(struct otlp_decoder *d, const struct event *span, struct 
 			  .attrs.first = (uint32_t)b->attr_n};
 	enum id_state trace = ID_MISSING, id = ID_MISSING;
 	struct pb_field f;
-	int error;
 
 	while (pb_next(&r, &f)) {
 		switch (f.tag) {
@@ -117,9 +115,9 @@ static int decode_link(struct otlp_decoder *d, const struct event *span, struct 
 			x.trace_state = batch_string(b, f.bytes);
 			break;
 		case PB_TAG(4, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, e.attrs.count++);
-			if (error < 0)
-				return error;
+			r.at = otlp_attrs_decode(d, f.start, r.end, &e.attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(5, PB_VARINT):
 			x.dropped_attributes = (uint32_t)f.value;
@@ -128,7 +126,7 @@ static int decode_link(struct otlp_decoder *d, const struct event *span, struct 
 			e.flags = (uint32_t)f.value;
 			break;
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	if (r.bad)
@@ -141,19 +139,18 @@ static int decode_link(struct otlp_decoder *d, const struct event *span, struct 
 	return 0;
 }
 
-/* What a span says, before its rows are made. */
+/* What a span says besides its row. */
 struct span_parts {
-	struct event row;
 	struct event_extra extra;
 	enum id_state trace, id, parent;
 	const uint8_t *members; /* the first event or link */
 };
 
-static int span_walk(struct otlp_decoder *d, struct slice bytes, struct span_parts *s)
+static int span_walk(struct otlp_decoder *d, struct slice bytes, struct event *e,
+		     struct span_parts *s)
 {
 	struct pb_reader r = pb_open(bytes);
 	struct batch *b = d->batch;
-	struct event *e = &s->row;
 	struct pb_field f;
 	int error;
 
@@ -184,9 +181,9 @@ static int span_walk(struct otlp_decoder *d, struct slice bytes, struct span_par
 			e->end_ns = f.value;
 			break;
 		case PB_TAG(9, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, e->attrs.count++);
-			if (error < 0)
-				return error;
+			r.at = otlp_attrs_decode(d, f.start, r.end, &e->attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(10, PB_VARINT):
 			s->extra.dropped_attributes = (uint32_t)f.value;
@@ -211,7 +208,7 @@ static int span_walk(struct otlp_decoder *d, struct slice bytes, struct span_par
 			e->flags = (uint32_t)f.value;
 			break;
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	s->extra.unknown = otlp_unknown_take(d);
@@ -219,9 +216,11 @@ static int span_walk(struct otlp_decoder *d, struct slice bytes, struct span_par
 }
 
 /* The points first, then the links: as OTLP writes them.  1: a link is unacceptable. */
-static int span_members(struct otlp_decoder *d, struct slice bytes, const struct span_parts *s)
+static int span_members(struct otlp_decoder *d, struct slice bytes, const uint8_t *members,
+			uint32_t index)
 {
-	struct slice from = slice_from(bytes, (size_t)((const char *)s->members - bytes.p));
+	struct slice from = slice_from(bytes, (size_t)((const char *)members - bytes.p));
+	const struct event span = d->batch->events[index]; /* a copy: the rows may move */
 	struct pb_reader r = pb_open(from);
 	struct pb_field f;
 	bool links = false;
@@ -232,7 +231,7 @@ static int span_members(struct otlp_decoder *d, struct slice bytes, const struct
 			links = true;
 		if (f.tag != PB_TAG(11, PB_BYTES))
 			continue;
-		error = decode_point(d, &s->row, f.bytes);
+		error = decode_point(d, &span, f.bytes);
 		if (error < 0)
 			return error;
 	}
@@ -242,7 +241,7 @@ static int span_members(struct otlp_decoder *d, struct slice bytes, const struct
 	while (pb_next(&r, &f)) {
 		if (f.tag != PB_TAG(13, PB_BYTES))
 			continue;
-		error = decode_link(d, &s->row, f.bytes);
+		error = decode_link(d, &span, f.bytes);
 		if (error != 0)
 			return error;
 	}
@@ -274,21 +273,23 @@ static int decode_span(struct otlp_decoder *d, struct slice bytes, uint32_t reso
 	struct batch *b = d->batch;
 	struct batch_mark mark = batch_mark(b);
 	uint32_t index = (uint32_t)b->event_n;
-	struct span_parts s = {.row.resource = resource,
-			       .row.scope = scope,
-			       .row.type = EVENT_SPAN,
-			       .row.attrs.first = (uint32_t)b->attr_n};
+	struct event *row = batch_event(b); /* stays where it is until the next row is added */
+	struct span_parts s = {0};
 	const char *objection;
-	int error = span_walk(d, bytes, &s);
+	int error;
 
+	row->resource = resource;
+	row->scope = scope;
+	row->type = EVENT_SPAN;
+	row->attrs.first = (uint32_t)b->attr_n;
+	error = span_walk(d, bytes, row, &s);
 	if (error < 0)
 		return error;
 	objection = span_objection(&s);
 	if (!objection) {
-		*batch_event(b) = s.row;
 		if (!extra_is_zero(&s.extra))
 			*batch_extra(b, index) = s.extra;
-		error = s.members ? span_members(d, bytes, &s) : 0;
+		error = s.members ? span_members(d, bytes, s.members, index) : 0;
 		if (error < 0)
 			return error;
 		if (error > 0)
@@ -335,9 +336,9 @@ static int decode_log(struct otlp_decoder *d, struct slice bytes, uint32_t resou
 				return error;
 			break;
 		case PB_TAG(6, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, e.attrs.count++);
-			if (error < 0)
-				return error;
+			r.at = otlp_attrs_decode(d, f.start, r.end, &e.attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(7, PB_VARINT):
 			x.dropped_attributes = (uint32_t)f.value;
@@ -358,7 +359,7 @@ static int decode_log(struct otlp_decoder *d, struct slice bytes, uint32_t resou
 			e.name = batch_string(b, f.bytes);
 			break;
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	if (r.bad)

@@ -113,14 +113,13 @@ static int decode_resource(struct otlp_decoder *d, struct slice bytes, struct re
 {
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
-	int error;
 
 	while (pb_next(&r, &f)) {
 		switch (f.tag) {
 		case PB_TAG(1, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, out->attrs.count++);
-			if (error < 0)
-				return error;
+			r.at = otlp_attrs_decode(d, f.start, r.end, &out->attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(2, PB_VARINT):
 			out->dropped_attributes = (uint32_t)f.value;
@@ -128,7 +127,7 @@ static int decode_resource(struct otlp_decoder *d, struct slice bytes, struct re
 		case PB_TAG(3, PB_BYTES):
 			break; /* below */
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	if (r.bad)
@@ -141,7 +140,6 @@ static int decode_scope(struct otlp_decoder *d, struct slice bytes, struct scope
 {
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
-	int error;
 
 	while (pb_next(&r, &f)) {
 		switch (f.tag) {
@@ -152,15 +150,15 @@ static int decode_scope(struct otlp_decoder *d, struct slice bytes, struct scope
 			out->version = batch_string(d->batch, f.bytes);
 			break;
 		case PB_TAG(3, PB_BYTES):
-			error = otlp_attr_decode(d, f.bytes, out->attrs.count++);
-			if (error < 0)
-				return error;
+			r.at = otlp_attrs_decode(d, f.start, r.end, &out->attrs.count);
+			if (!r.at)
+				return d->failed;
 			break;
 		case PB_TAG(4, PB_VARINT):
 			out->dropped_attributes = (uint32_t)f.value;
 			break;
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	out->unknown = otlp_unknown_take(d);

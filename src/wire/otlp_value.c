@@ -15,9 +15,9 @@ int otlp_malformed(struct otlp_decoder *d, const uint8_t *where, const char *wha
 			offset);
 }
 
-void otlp_unknown_keep(struct otlp_decoder *d, const struct pb_reader *r, const struct pb_field *f)
+void otlp_unknown_keep(struct otlp_decoder *d, struct slice whole)
 {
-	buffer_slice(&d->unknown, pb_whole(r, f));
+	buffer_slice(&d->unknown, whole);
 }
 
 uint32_t otlp_unknown_take(struct otlp_decoder *d)
@@ -49,9 +49,42 @@ static inline uint32_t intern(struct batch *b, struct slice s, uint32_t *guess)
 	return *guess;
 }
 
-/* The key of a pair and where its value lies; false when the pair holds something else. */
-static inline bool split_pair(struct otlp_decoder *d, struct slice bytes, struct slice *ret_key,
-			      struct slice *ret_value, const uint8_t **ret_bad)
+static inline uint32_t intern_key(struct otlp_decoder *d, struct slice key)
+{
+	d->last_key = intern(d->batch, key, &d->key_guess[d->last_key & (OTLP_GUESSES - 1)]);
+	return d->last_key;
+}
+
+/* Values that stand alone in their AnyValue and whose length takes one byte: nearly all.  False
+ * sends the caller the long way. */
+static inline bool decode_short(struct otlp_decoder *d, struct slice any, struct attr *out)
+{
+	const uint8_t *p = (const uint8_t *)any.p;
+
+	if (any.n < 2)
+		return false;
+	if (p[0] == PB_TAG(1, PB_BYTES) && p[1] < 0x80 && p[1] == any.n - 2) {
+		out->type = VALUE_STRING;
+		out->string = intern(d->batch, slice_of(p + 2, any.n - 2),
+				     &d->value_guess[out->key & (OTLP_GUESSES - 1)]);
+		return true;
+	}
+	if (p[0] == PB_TAG(3, PB_VARINT) &&
+	    varint_decode(p + 1, p + any.n, &out->bits) == p + any.n) {
+		out->type = VALUE_INT;
+		return true;
+	}
+	if (p[0] == PB_TAG(2, PB_VARINT) && any.n == 2 && p[1] < 2) {
+		out->type = VALUE_BOOL;
+		out->bits = p[1];
+		return true;
+	}
+	return false;
+}
+
+/* Finds key and value; false when the pair holds something else besides. */
+static bool split_pair(struct slice bytes, struct slice *ret_key, struct slice *ret_value,
+		       const uint8_t **ret_bad)
 {
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
@@ -71,30 +104,40 @@ static inline bool split_pair(struct otlp_decoder *d, struct slice bytes, struct
 	return known;
 }
 
-static inline int decode_pair(struct otlp_decoder *d, struct slice bytes, struct attr *out,
-			      unsigned position, int depth)
+static int decode_any_pair(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth)
 {
-	unsigned slot = position & (OTLP_GUESSES - 1);
 	struct slice key, value;
 	const uint8_t *bad;
-	bool known = split_pair(d, bytes, &key, &value, &bad);
+	bool known = split_pair(bytes, &key, &value, &bad);
 
 	if (bad)
 		return otlp_malformed(d, bad, "an attribute");
-	*out = (struct attr){.key = intern(d->batch, key, &d->key_guess[slot])};
+	*out = (struct attr){.key = intern_key(d, key)};
 	if (!known) {
 		out->type = VALUE_RAW_PAIR;
 		out->string = batch_string(d->batch, bytes);
 		return 0;
 	}
-	/* Nearly every value is a string shorter than 128 bytes, alone in its AnyValue. */
-	if (value.n >= 2 && value.p[0] == PB_TAG(1, PB_BYTES) &&
-	    (size_t)(uint8_t)value.p[1] == value.n - 2 && value.n < 130) {
-		out->type = VALUE_STRING;
-		out->string = intern(d->batch, slice_from(value, 2), &d->value_guess[slot]);
-		return 0;
-	}
 	return decode_any(d, value, out, depth);
+}
+
+/* A pair as every exporter writes it: key, then value, both shorter than 128 bytes. */
+static inline int decode_pair(struct otlp_decoder *d, struct slice bytes, struct attr *out,
+			      int depth)
+{
+	const uint8_t *p = (const uint8_t *)bytes.p;
+	size_t key;
+
+	if (bytes.n >= 4 && p[0] == PB_TAG(1, PB_BYTES) && p[1] < 0x80 &&
+	    (key = p[1]) + 4 <= bytes.n && p[key + 2] == PB_TAG(2, PB_BYTES) && p[key + 3] < 0x80 &&
+	    key + 4 + p[key + 3] == bytes.n) {
+		out->key = intern_key(d, slice_of(p + 2, key));
+		out->bits = 0;
+		if (decode_short(d, slice_of(p + key + 4, bytes.n - key - 4), out))
+			return 0;
+		return decode_any(d, slice_of(p + key + 4, bytes.n - key - 4), out, depth);
+	}
+	return decode_any_pair(d, bytes, out, depth);
 }
 
 /* Children of an ArrayValue or KeyValueList: counted first, so that they lie side by side. */
@@ -128,7 +171,7 @@ static int decode_children(struct otlp_decoder *d, struct slice bytes, struct at
 	for (uint32_t i = 0; pb_next(&r, &f); i++) {
 		struct attr child = {0};
 
-		error = out->type == VALUE_KVLIST ? decode_pair(d, f.bytes, &child, i, depth + 1)
+		error = out->type == VALUE_KVLIST ? decode_pair(d, f.bytes, &child, depth + 1)
 						  : decode_any(d, f.bytes, &child, depth + 1);
 		if (error < 0)
 			return error;
@@ -187,14 +230,34 @@ static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *o
 	return 0;
 }
 
-int otlp_attr_decode(struct otlp_decoder *d, struct slice bytes, unsigned position)
+const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, const uint8_t *end,
+				 uint32_t *count)
 {
-	struct attr attr;
-	int r = decode_pair(d, bytes, &attr, position, 0);
+	uint64_t tag, size;
+	uint32_t n = 0;
 
-	if (r == 0)
-		batch_attr(d->batch, attr);
-	return r;
+	at = varint_decode(at, end,
+			   &tag); /* which may be longer than it need be; further ones may not */
+	do {
+		const uint8_t *start = at;
+
+		if (at < end && *at < 0x80)
+			size = *at++;
+		else
+			at = varint_decode(at, end, &size);
+		if (!at || size > (uint64_t)(end - at)) {
+			d->failed = otlp_malformed(d, start, "an attribute");
+			return NULL;
+		}
+		/* In place: a copy of what was just written in pieces would stall on it. */
+		d->failed = decode_pair(d, slice_of(at, size), batch_attr_next(d->batch), 0);
+		if (d->failed < 0)
+			return NULL;
+		at += size;
+		n++;
+	} while (at < end && *at == tag && at++);
+	*count += n;
+	return at;
 }
 
 int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *ret_value)
@@ -220,7 +283,7 @@ int otlp_status_decode(struct otlp_decoder *d, struct slice bytes, struct event 
 			e->status = (int32_t)f.value;
 			break;
 		default:
-			otlp_unknown_keep(d, &r, &f);
+			otlp_unknown_keep(d, pb_whole(&r, &f));
 		}
 	}
 	x->unknown_status = otlp_unknown_take(d);

@@ -13,7 +13,7 @@
 #include "wire/decode.h"
 #include "wire/protobuf.h"
 
-#define OTLP_GUESSES 64 /* a power of two */
+#define OTLP_GUESSES 256 /* a power of two */
 
 /* State of one decoding run. */
 struct otlp_decoder {
@@ -21,18 +21,23 @@ struct otlp_decoder {
 	struct slice body; /* all of it: offsets in errors count from its start */
 	struct decode_tally *tally;
 	struct error *error;
+	int failed;            /* the error, where a function returns something else */
 	struct buffer unknown; /* gathers the unknown fields of one message */
-	/* Spans of one program look alike: the n-th attribute probably has the key, and often the
-	 * value, that the n-th attribute of the span before had.  A right guess saves hashing. */
+	/* Spans of one program look alike: behind one key probably stands the key that stood there
+	 * last time, often with the value it had.  A right guess saves hashing; both are indexed by
+	 * key code. */
+	uint32_t last_key;
 	uint32_t key_guess[OTLP_GUESSES], value_guess[OTLP_GUESSES];
 };
 
 /* Fills the error with the place and returns -EBADMSG. */
 int otlp_malformed(struct otlp_decoder *d, const uint8_t *where, const char *what);
 
-/* One KeyValue, appended to the batch's attributes.  `position` counts within its owner and only
- * steers guessing. */
-int otlp_attr_decode(struct otlp_decoder *d, struct slice bytes, unsigned position);
+/* A run of KeyValues with the same one-byte tag, the first of which starts (with its tag) at `at`:
+ * appended to the batch's attributes and counted.  Returns the byte behind the run, or NULL with
+ * d->failed set. */
+const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, const uint8_t *end,
+				 uint32_t *count);
 
 /* One AnyValue; ret_value->key is left 0. */
 int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *ret_value);
@@ -44,9 +49,9 @@ int otlp_status_decode(struct otlp_decoder *d, struct slice bytes, struct event 
 void otlp_status_encode(struct buffer *out, uint32_t number, const struct batch *b,
 			const struct event *e);
 
-/* Keeps a field we do not know; otlp_unknown_take() gives the code of all kept since the last call.
- */
-void otlp_unknown_keep(struct otlp_decoder *d, const struct pb_reader *r, const struct pb_field *f);
+/* Keeps a field we do not know (tag and value); otlp_unknown_take() gives the code of all kept
+ * since the last call. */
+void otlp_unknown_keep(struct otlp_decoder *d, struct slice whole);
 uint32_t otlp_unknown_take(struct otlp_decoder *d);
 
 /* Writes each attribute of a range as a KeyValue in field `number`. */

@@ -68,13 +68,15 @@ static inline bool pb_next(struct pb_reader *r, struct pb_field *f)
 	if (r->at >= r->end)
 		return false;
 	f->start = r->at;
-	if (!pb_varint(r, &tag))
-		return false;
-	if (tag >> 3 == 0 || tag >> 32 != 0)
+	tag = *r->at;
+	if (__builtin_expect(tag < 0x80, 1))
+		r->at++;
+	else if (!pb_varint(r, &tag) || tag >> 32 != 0)
+		return pb_stop(r, f->start);
+	if (tag >> 3 == 0)
 		return pb_stop(r, f->start);
 	f->tag = (uint32_t)tag;
-	switch (tag & 7) {
-	case PB_BYTES:
+	if (__builtin_expect((tag & 7) == PB_BYTES, 1)) {
 		if (!pb_varint(r, &n))
 			return false;
 		if (n > (uint64_t)(r->end - r->at))
@@ -82,6 +84,8 @@ static inline bool pb_next(struct pb_reader *r, struct pb_field *f)
 		f->bytes = slice_of(r->at, n);
 		r->at += n;
 		return true;
+	}
+	switch (tag & 7) {
 	case PB_VARINT:
 		return pb_varint(r, &f->value);
 	case PB_FIXED64:

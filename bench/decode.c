@@ -1,0 +1,117 @@
+/* bench/decode.c - what decoding costs: OTLP protobuf to rows with every key and string interned.
+ *
+ * Prints nanoseconds of CPU per span and GB/s of protobuf on one core, the median of nine runs,
+ * next to the floor: the same bytes walked field by field with nothing kept. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "bench/spans.h"
+#include "wire/otlp_proto.h"
+#include "wire/protobuf.h"
+
+#define REQUESTS 128
+#define SPANS    512
+#define RUNS     9
+
+static struct buffer requests[REQUESTS];
+static size_t total_bytes;
+
+static bool make_requests(void)
+{
+	struct rng rng = {1};
+
+	for (int i = 0; i < REQUESTS; i++) {
+		struct batch *b = bench_spans(&rng, SPANS);
+		struct event_ref *refs = b ? calloc(b->event_n, sizeof(*refs)) : NULL;
+
+		if (!refs)
+			return false;
+		for (size_t k = 0; k < b->event_n; k++)
+			refs[k] = (struct event_ref){b, (uint32_t)k};
+		otlp_proto_encode_traces(refs, b->event_n, &requests[i]);
+		total_bytes += requests[i].n;
+		free(refs);
+		batch_unref(b);
+		if (requests[i].failed)
+			return false;
+	}
+	return true;
+}
+
+/* Visits every field down to attribute values; knows which fields are messages by depth and number.
+ */
+static uint64_t walk(struct slice bytes, int depth)
+{
+	static const uint32_t messages[][4] = {{1},    {1, 2}, {1, 2}, {9, 11, 13, 15},
+					       {2, 3}, {2},    {0}};
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	uint64_t sum = 0;
+
+	while (pb_next(&r, &f)) {
+		uint32_t number = f.tag >> 3;
+		bool inner = false;
+
+		if ((f.tag & 7) != PB_BYTES) {
+			sum += f.value;
+			continue;
+		}
+		for (int i = 0; depth < 6 && i < 4; i++)
+			inner |= messages[depth][i] == number;
+		sum += inner ? walk(f.bytes, depth + 1) : f.bytes.n;
+	}
+	return sum;
+}
+
+static double run_walk(void)
+{
+	static volatile uint64_t sink;
+	double start = bench_cpu();
+
+	for (int i = 0; i < REQUESTS; i++)
+		sink += walk(buffer_get(&requests[i]), 0);
+	return bench_cpu() - start;
+}
+
+static double run_decode(void)
+{
+	double start = bench_cpu();
+
+	for (int i = 0; i < REQUESTS; i++) {
+		_cleanup_(batch_unrefp)
+		struct batch *b = batch_new(requests[i].n);
+		struct decode_tally tally = {0};
+		struct error error;
+
+		if (!b ||
+		    otlp_proto_decode_traces(buffer_get(&requests[i]), b, &tally, &error) < 0 ||
+		    batch_seal(b) < 0 || tally.accepted != SPANS)
+			abort();
+	}
+	return bench_cpu() - start;
+}
+
+static void report(const char *what, double (*run)(void))
+{
+	double figures[RUNS], median;
+
+	for (int i = 0; i < RUNS; i++)
+		figures[i] = run();
+	median = bench_median(figures, RUNS);
+	printf("%-44s %7.1f ns/span %6.2f GB/s\n", what, median / REQUESTS / SPANS * 1e9,
+	       (double)total_bytes / median * 1e-9);
+}
+
+int main(void)
+{
+	if (!make_requests())
+		return 1;
+	printf("OTLP protobuf, %d requests of %d spans, %d attributes, %.0f bytes a span; CPU of one core\n",
+	       REQUESTS, SPANS, BENCH_ATTRIBUTES, (double)total_bytes / REQUESTS / SPANS);
+	report("floor: walk every field, keep nothing", run_walk);
+	report("decode to rows, every key and string interned", run_decode);
+	for (int i = 0; i < REQUESTS; i++)
+		buffer_done(&requests[i]);
+	return 0;
+}
