@@ -73,6 +73,14 @@ static bool grow(struct map *m)
 	return true;
 }
 
+bool map_reserve(struct map *m, size_t more)
+{
+	while ((m->used + more) * 4 > m->capacity * 3)
+		if (!grow(m))
+			return false;
+	return true;
+}
+
 bool map_put(struct map *m, uint64_t hash, uint32_t value)
 {
 	if (m->used * 4 >= m->capacity * 3 && !grow(m))

@@ -36,6 +36,10 @@ void map_clear(struct map *m);
 uint32_t map_get(const struct map *m, uint64_t hash, map_equal *equal, const void *context,
 		 const void *key);
 
+/* Makes room for `more` further entries: that many map_put() cannot fail.  False when out of
+ * memory. */
+bool map_reserve(struct map *m, size_t more);
+
 /* Adds a value whose key is not in the map.  False when out of memory; nothing changed then. */
 bool map_put(struct map *m, uint64_t hash, uint32_t value);
 

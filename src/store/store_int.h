@@ -18,4 +18,8 @@ struct store {
 	const struct store_ops *ops;
 };
 
+/* Adds rows first … first + count - 1 of a batch; takes a reference to the batch where it is not
+ * the last one added.  False when out of memory; what was there stays. */
+bool event_set_add(struct event_set *set, struct batch *batch, uint32_t first, uint32_t count);
+
 #endif

@@ -1,0 +1,113 @@
+/* store/services.c - which services there are and what they do, computed from rows. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/summary.h"
+
+/* One (service, operation) pair while counting. */
+struct pair {
+	struct slice service, operation;
+	uint64_t spans, errors;
+};
+
+struct pairs {
+	struct pair *rows;
+	size_t n, capacity;
+	struct map by_name;
+};
+
+static bool pair_is(const void *context, uint32_t value, const void *key)
+{
+	const struct pair *a = &((const struct pairs *)context)->rows[value], *b = key;
+
+	return slice_eq(a->service, b->service) && slice_eq(a->operation, b->operation);
+}
+
+static struct pair *pair_get(struct pairs *p, struct slice service, struct slice operation)
+{
+	struct pair key = {.service = service, .operation = operation};
+	uint64_t hash = hash_bytes(operation.p, operation.n,
+				   hash_bytes(service.p, service.n, p->by_name.seed));
+	uint32_t at = map_get(&p->by_name, hash, pair_is, p, &key);
+
+	if (at != MAP_NONE)
+		return &p->rows[at];
+	if (!vec_reserve(&p->rows, &p->capacity, p->n + 1, sizeof(*p->rows)) ||
+	    !map_put(&p->by_name, hash, (uint32_t)p->n))
+		return NULL;
+	p->rows[p->n] = key;
+	return &p->rows[p->n++];
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	int c = slice_cmp(x->service, y->service);
+
+	return c ? c : slice_cmp(x->operation, y->operation);
+}
+
+/* Neighbouring pairs of one service become its summary. */
+static int fold(const struct pairs *p, struct service_list *list)
+{
+	list->rows = arena_zalloc(list->arena, p->n + 1, sizeof(*list->rows));
+	if (!list->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n;) {
+		struct service_summary *s = &list->rows[list->n++];
+		size_t last = i;
+
+		while (last < p->n && slice_eq(p->rows[last].service, p->rows[i].service))
+			last++;
+		s->name = arena_dup(list->arena, p->rows[i].service);
+		s->operations = arena_zalloc(list->arena, last - i, sizeof(struct slice));
+		if (!s->operations)
+			return -ENOMEM;
+		for (; i < last; i++) {
+			s->spans += p->rows[i].spans;
+			s->errors += p->rows[i].errors;
+			s->operations[s->operation_n++] =
+				arena_dup(list->arena, p->rows[i].operation);
+		}
+	}
+	return 0;
+}
+
+int services_summarise(const struct event_ref *refs, size_t n, struct service_list *ret_list)
+{
+	struct service_list list = {.arena = calloc(1, sizeof(struct arena))};
+	struct pairs pairs = {0};
+	int r = list.arena ? 0 : -ENOMEM;
+
+	map_init(&pairs.by_name);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct event *e = event_get(refs[i]);
+		struct pair *pair;
+
+		if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
+			continue;
+		pair = pair_get(&pairs, batch_service(refs[i].batch, e),
+				batch_text(refs[i].batch, e->name));
+		if (!pair) {
+			r = -ENOMEM;
+			break;
+		}
+		pair->spans++;
+		pair->errors += e->status == STATUS_ERROR;
+	}
+	if (r == 0) {
+		if (pairs.n > 1)
+			qsort(pairs.rows, pairs.n, sizeof(*pairs.rows), by_name);
+		r = fold(&pairs, &list);
+	}
+	map_done(&pairs.by_name);
+	free(pairs.rows);
+	if (r < 0)
+		service_list_done(&list);
+	else
+		*ret_list = list;
+	return r;
+}

@@ -1,0 +1,90 @@
+/* store/store.c - the interface: each call goes to the engine; answers are freed here. */
+#include "store/store.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "store/store_int.h"
+
+void store_append(struct store *s, struct store_append *append)
+{
+	s->ops->append(s, append);
+}
+
+int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
+{
+	return s->ops->trace(s, id, ret_set);
+}
+
+int store_find(struct store *s, const struct store_query *query, struct trace_list *ret_list)
+{
+	return s->ops->find(s, query, ret_list);
+}
+
+int store_services(struct store *s, struct service_list *ret_list)
+{
+	return s->ops->services(s, ret_list);
+}
+
+int store_all(struct store *s, struct event_set *ret_set)
+{
+	return s->ops->all(s, ret_set);
+}
+
+struct store_stats store_stats(struct store *s)
+{
+	return s->ops->stats(s);
+}
+
+struct store *store_close(struct store *s)
+{
+	if (s)
+		s->ops->close(s);
+	return NULL;
+}
+
+bool event_set_add(struct event_set *set, struct batch *batch, uint32_t first, uint32_t count)
+{
+	if (!vec_reserve(&set->refs, &set->capacity, set->n + count, sizeof(*set->refs)))
+		return false;
+	if (set->batch_n == 0 || set->batches[set->batch_n - 1] != batch) {
+		if (!vec_reserve(&set->batches, &set->batch_capacity, set->batch_n + 1,
+				 sizeof(struct batch *)))
+			return false;
+		set->batches[set->batch_n++] = batch_ref(batch);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		set->refs[set->n++] = (struct event_ref){batch, first + i};
+	return true;
+}
+
+void event_set_done(struct event_set *set)
+{
+	for (size_t i = 0; i < set->batch_n; i++)
+		batch_unref(set->batches[i]);
+	free(set->batches);
+	free(set->refs);
+	*set = (struct event_set){0};
+}
+
+/* An answer's arena is on the heap, so that the answer can be moved. */
+static void arena_free(struct arena **arena)
+{
+	if (*arena)
+		arena_done(*arena);
+	free(*arena);
+	*arena = NULL;
+}
+
+void trace_list_done(struct trace_list *list)
+{
+	arena_free(&list->arena);
+	*list = (struct trace_list){0};
+}
+
+void service_list_done(struct service_list *list)
+{
+	arena_free(&list->arena);
+	*list = (struct service_list){0};
+}
