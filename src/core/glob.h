@@ -10,4 +10,10 @@
 /* Does all of `text` match?  Time is at most pattern × text; nothing is allocated. */
 bool glob_match(struct slice pattern, struct slice text);
 
+#define GLOB_MAX_EXTEND_CHARS 256
+
+/* Could `text` followed by something more match?  Answers true for a pattern longer than
+ * GLOB_MAX_EXTEND_CHARS, without looking. */
+bool glob_may_extend(struct slice pattern, struct slice text);
+
 #endif

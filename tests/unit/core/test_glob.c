@@ -66,11 +66,57 @@ static void random_patterns_agree_with_the_definition(void **state)
 	}
 }
 
+/* Some text of up to three more bytes makes it match; longer ones only help stars. */
+static bool reference_extends(const char *pattern, const char *text)
+{
+	char longer[32];
+	size_t n = strlen(text);
+
+	memcpy(longer, text, n);
+	for (int code = 1; code < 4 * 4 * 4 * 4 * 4 * 4 * 4; code++) {
+		size_t at = n;
+
+		for (int rest = code; rest; rest /= 4) {
+			if (rest % 4 == 0)
+				break;
+			longer[at++] = "ab."[rest % 4 - 1];
+		}
+		longer[at] = '\0';
+		if (at > n && reference(pattern, longer))
+			return true;
+	}
+	return false;
+}
+
+static void extensions_agree_with_the_definition(void **state)
+{
+	static char long_pattern[GLOB_MAX_EXTEND_CHARS + 1];
+	struct rng r = {.state = 8};
+	char pattern[7], text[6];
+
+	for (int round = 0; round < 300; round++) {
+		size_t p = rng_below(&r, sizeof(pattern)), t = rng_below(&r, sizeof(text));
+
+		for (size_t i = 0; i < p; i++)
+			pattern[i] = "ab*?"[rng_below(&r, 4)];
+		for (size_t i = 0; i < t; i++)
+			text[i] = "ab"[rng_below(&r, 2)];
+		pattern[p] = text[t] = '\0';
+		if (glob_may_extend(slice_cstr(pattern), slice_cstr(text)) !=
+		    reference_extends(pattern, text))
+			fail_msg("'%s' against '%s'", pattern, text);
+	}
+	memset(long_pattern, 'x', sizeof(long_pattern));
+	assert_true(glob_may_extend(slice_of(long_pattern, sizeof(long_pattern)), SLICE("a")));
+	assert_false(glob_may_extend(slice_of(long_pattern, sizeof(long_pattern) - 1), SLICE("a")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_match_whole_texts),
 		cmocka_unit_test(random_patterns_agree_with_the_definition),
+		cmocka_unit_test(extensions_agree_with_the_definition),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
