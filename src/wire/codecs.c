@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "wire/events_proto.h"
+#include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
 
 static const struct codec codecs[] = {
@@ -25,6 +26,16 @@ static const struct codec codecs[] = {
 		.appends = true,
 		.decode = otlp_proto_decode_logs,
 		.encode = otlp_proto_encode_logs,
+	},
+	{
+		.name = "otlp-json",
+		.title = "OpenTelemetry traces and logs, JSON",
+		.content_type = "application/json",
+		.extensions = "jsonl json",
+		.frame = FRAME_VALUES,
+		.appends = true,
+		.decode = otlp_json_decode,
+		.encode = otlp_json_encode,
 	},
 	{
 		.name = "events",

@@ -63,6 +63,8 @@ static inline bool to_token(struct json_reader *r)
 
 int json_finish(struct json_reader *r, struct error *ret_error)
 {
+	size_t offset;
+
 	if (!r->bad) {
 		skip_blanks(r);
 		if (r->at < r->end)
@@ -70,7 +72,12 @@ int json_finish(struct json_reader *r, struct error *ret_error)
 	}
 	if (!r->bad)
 		return 0;
-	return error_at(ret_error, -EBADMSG, (size_t)(r->bad - r->start), "JSON: %s", r->why);
+	offset = (size_t)(r->bad - r->start);
+	if (r->key.n == 0)
+		return error_at(ret_error, -EBADMSG, offset, "JSON: %s at byte %zu", r->why,
+				offset);
+	return error_at(ret_error, -EBADMSG, offset, "JSON: %s at byte %zu, near \"%.*s\"", r->why,
+			offset, SLICE_ARG(slice_first(r->key, JSON_NAME_MAX)));
 }
 
 enum json_type json_peek(struct json_reader *r)
@@ -287,6 +294,7 @@ bool json_next_key(struct json_reader *r, struct json_string *ret_key)
 	if (*r->at != ':')
 		return json_stop(r, r->at, "a colon is expected");
 	r->at++;
+	r->key = ret_key->raw;
 	return true;
 }
 

@@ -39,8 +39,9 @@ struct json_string {
 
 struct json_reader {
 	const char *at, *end, *start;
-	const char *bad; /* where it stopped making sense, or NULL */
-	const char *why; /* a literal */
+	const char *bad;  /* where it stopped making sense, or NULL */
+	const char *why;  /* a literal */
+	struct slice key; /* the one read last, for the error's text */
 	unsigned depth;
 	bool fresh; /* nothing stands between here and the { or [ before */
 	char name[JSON_NAME_MAX];

@@ -356,7 +356,7 @@ static void a_wrong_type_stops_the_reader_there(void **state)
 	assert_int_equal(json_peek(&r), JSON_BAD);
 	assert_int_equal(json_finish(&r, &e), -EBADMSG);
 	assert_int_equal(e.offset, 6);
-	assert_string_equal(e.text, "JSON: a string is expected");
+	assert_string_equal(e.text, "JSON: a string is expected at byte 6, near \"a\"");
 }
 
 int main(void)

@@ -1,0 +1,435 @@
+/* wire/otlp_json_encode.c - rows to OTLP traces and logs in JSON.
+ *
+ * Fields with their default are not written.  64-bit integers are strings, ids hex, enums numbers:
+ * what the specification asks for. */
+#include "wire/otlp_json.h"
+#include "wire/otlp_json_value.h"
+
+static void put_text(struct json_writer *w, const char *name, const struct batch *b, uint32_t code)
+{
+	if (code == 0)
+		return;
+	json_put_name(w, name);
+	json_put_string(w, batch_text(b, code));
+}
+
+static void put_number(struct json_writer *w, const char *name, int64_t value)
+{
+	if (value == 0)
+		return;
+	json_put_name(w, name);
+	json_put_i64(w, value);
+}
+
+static void put_time(struct json_writer *w, const char *name, uint64_t ns)
+{
+	if (ns == 0)
+		return;
+	json_put_name(w, name);
+	json_put_u64_text(w, ns);
+}
+
+static void put_trace_id(struct json_writer *w, const char *name, struct trace_id id)
+{
+	if (trace_id_is_zero(id))
+		return;
+	json_put_name(w, name);
+	json_put_hex(w, id.b, sizeof(id.b));
+}
+
+static void put_span_id(struct json_writer *w, const char *name, span_id_t id)
+{
+	uint8_t bytes[8];
+
+	if (id == 0)
+		return;
+	store_be64(bytes, id);
+	json_put_name(w, name);
+	json_put_hex(w, bytes, sizeof(bytes));
+}
+
+/* --- values --- */
+
+static void put_pair(struct json_writer *w, const struct batch *b, const struct attr *a)
+{
+	if (a->type == VALUE_RAW_PAIR) {
+		otlp_json_put_raw_pair(w, batch_text(b, a->string));
+		return;
+	}
+	json_begin_object(w);
+	json_put_name(w, "key");
+	json_put_string(w, batch_text(b, a->key));
+	json_put_name(w, "value");
+	otlp_json_put_value(w, b, a);
+	json_end_object(w);
+}
+
+static void put_children(struct json_writer *w, const struct batch *b, const struct attr *list)
+{
+	json_put_name(w, list->type == VALUE_ARRAY ? "arrayValue" : "kvlistValue");
+	json_begin_object(w);
+	json_put_name(w, "values");
+	json_begin_array(w);
+	for (uint32_t i = 0; i < list->children.count; i++) {
+		const struct attr *child = &b->nested[list->children.first + i];
+
+		if (list->type == VALUE_ARRAY)
+			otlp_json_put_value(w, b, child);
+		else
+			put_pair(w, b, child);
+	}
+	json_end_array(w);
+	json_end_object(w);
+}
+
+void otlp_json_put_value(struct json_writer *w, const struct batch *b, const struct attr *value)
+{
+	if (value->type == VALUE_RAW) {
+		otlp_json_put_raw(w, batch_text(b, value->string));
+		return;
+	}
+	json_begin_object(w);
+	switch (value->type) {
+	case VALUE_STRING:
+		json_put_name(w, "stringValue");
+		json_put_string(w, batch_text(b, value->string));
+		break;
+	case VALUE_BOOL:
+		json_put_name(w, "boolValue");
+		json_put_bool(w, value->boolean);
+		break;
+	case VALUE_INT:
+		json_put_name(w, "intValue");
+		json_put_i64_text(w, value->integer);
+		break;
+	case VALUE_DOUBLE:
+		json_put_name(w, "doubleValue");
+		json_put_double(w, value->number);
+		break;
+	case VALUE_ARRAY:
+	case VALUE_KVLIST:
+		put_children(w, b, value);
+		break;
+	case VALUE_BYTES:
+		json_put_name(w, "bytesValue");
+		json_put_base64(w, batch_text(b, value->string));
+		break;
+	default:
+		break; /* EMPTY: an AnyValue without a member */
+	}
+	json_end_object(w);
+}
+
+void otlp_json_put_attrs(struct json_writer *w, const struct batch *b, struct attr_range range)
+{
+	json_begin_array(w);
+	for (uint32_t i = 0; i < range.count; i++)
+		put_pair(w, b, &b->attrs[range.first + i]);
+	json_end_array(w);
+}
+
+static void put_attrs(struct json_writer *w, const struct batch *b, struct attr_range range)
+{
+	if (range.count == 0)
+		return;
+	json_put_name(w, "attributes");
+	otlp_json_put_attrs(w, b, range);
+}
+
+/* The kvlist that stands for an EntityRef has its keys from this format. */
+static void put_entity(struct json_writer *w, const struct batch *b, const struct attr *entity)
+{
+	json_begin_object(w);
+	for (uint32_t i = 0; i < entity->children.count; i++) {
+		const struct attr *a = &b->nested[entity->children.first + i];
+
+		if (a->type == VALUE_STRING ? a->string == 0 : a->children.count == 0)
+			continue;
+		json_put_key(w, batch_text(b, a->key));
+		if (a->type == VALUE_STRING) {
+			json_put_string(w, batch_text(b, a->string));
+			continue;
+		}
+		json_begin_array(w);
+		for (uint32_t k = 0; k < a->children.count; k++)
+			json_put_string(w, batch_text(b, b->nested[a->children.first + k].string));
+		json_end_array(w);
+	}
+	json_end_object(w);
+}
+
+void otlp_json_put_entities(struct json_writer *w, const struct batch *b,
+			    const struct attr *entities)
+{
+	json_begin_array(w);
+	for (uint32_t i = 0; i < entities->children.count; i++)
+		put_entity(w, b, &b->nested[entities->children.first + i]);
+	json_end_array(w);
+}
+
+/* --- members --- */
+
+static void put_point(struct json_writer *w, const struct batch *b, const struct event *e)
+{
+	json_begin_object(w);
+	put_time(w, "timeUnixNano", e->time_ns);
+	put_text(w, "name", b, e->name);
+	put_attrs(w, b, e->attrs);
+	put_number(w, "droppedAttributesCount", batch_extra_get(b, e)->dropped_attributes);
+	json_end_object(w);
+}
+
+static void put_link(struct json_writer *w, const struct batch *b, const struct event *e)
+{
+	const struct event_extra *x = batch_extra_get(b, e);
+
+	json_begin_object(w);
+	put_trace_id(w, "traceId", x->link_trace);
+	put_span_id(w, "spanId", e->id2);
+	put_text(w, "traceState", b, x->trace_state);
+	put_attrs(w, b, e->attrs);
+	put_number(w, "droppedAttributesCount", x->dropped_attributes);
+	put_number(w, "flags", e->flags);
+	json_end_object(w);
+}
+
+/* The points or the links among the rows behind a span. */
+static void put_rows(struct json_writer *w, const struct event_ref *refs, size_t n,
+		     enum event_type type)
+{
+	bool begun = false;
+
+	for (size_t i = 1; i < n; i++) {
+		const struct event *e = event_get(refs[i]);
+
+		if (e->type != type)
+			continue;
+		if (!begun) {
+			json_put_name(w, type == EVENT_POINT ? "events" : "links");
+			json_begin_array(w);
+			begun = true;
+		}
+		if (type == EVENT_POINT)
+			put_point(w, refs[i].batch, e);
+		else
+			put_link(w, refs[i].batch, e);
+	}
+	if (begun)
+		json_end_array(w);
+}
+
+static void put_status(struct json_writer *w, const struct batch *b, const struct event *e)
+{
+	const struct event_extra *x = batch_extra_get(b, e);
+
+	if (e->status == 0 && x->status_message == 0)
+		return;
+	json_put_name(w, "status");
+	json_begin_object(w);
+	put_text(w, "message", b, x->status_message);
+	put_number(w, "code", e->status);
+	json_end_object(w);
+}
+
+/* The row at refs[0] and those behind it that belong to it. */
+static size_t span_rows(const struct event_ref *refs, size_t n)
+{
+	const struct event *span = event_get(refs[0]);
+	size_t i = 1;
+
+	while (i < n && refs[i].batch == refs[0].batch) {
+		const struct event *e = event_get(refs[i]);
+
+		if ((e->type != EVENT_POINT && e->type != EVENT_LINK) || e->id1 != span->id1)
+			break;
+		i++;
+	}
+	return i;
+}
+
+static size_t put_span(struct json_writer *w, const struct event_ref *refs, size_t n)
+{
+	const struct batch *b = refs[0].batch;
+	const struct event *e = event_get(refs[0]);
+	const struct event_extra *x = batch_extra_get(b, e);
+	size_t rows = span_rows(refs, n);
+
+	json_begin_object(w);
+	put_trace_id(w, "traceId", e->trace_id);
+	put_span_id(w, "spanId", e->id1);
+	put_text(w, "traceState", b, x->trace_state);
+	put_span_id(w, "parentSpanId", e->id2);
+	put_number(w, "flags", e->flags);
+	put_text(w, "name", b, e->name);
+	put_number(w, "kind", e->kind);
+	put_time(w, "startTimeUnixNano", e->time_ns);
+	put_time(w, "endTimeUnixNano", e->end_ns);
+	put_attrs(w, b, e->attrs);
+	put_number(w, "droppedAttributesCount", x->dropped_attributes);
+	put_rows(w, refs, rows, EVENT_POINT);
+	put_number(w, "droppedEventsCount", x->dropped_points);
+	put_rows(w, refs, rows, EVENT_LINK);
+	put_number(w, "droppedLinksCount", x->dropped_links);
+	put_status(w, b, e);
+	json_end_object(w);
+	return rows;
+}
+
+static size_t put_log(struct json_writer *w, const struct event_ref *refs, size_t n)
+{
+	const struct batch *b = refs[0].batch;
+	const struct event *e = event_get(refs[0]);
+	const struct event_extra *x = batch_extra_get(b, e);
+
+	json_begin_object(w);
+	put_time(w, "timeUnixNano", e->time_ns);
+	put_time(w, "observedTimeUnixNano", x->observed_ns);
+	put_number(w, "severityNumber", e->kind);
+	put_text(w, "severityText", b, x->severity_text);
+	if (x->body.type != VALUE_EMPTY) {
+		json_put_name(w, "body");
+		otlp_json_put_value(w, b, &x->body);
+	}
+	put_attrs(w, b, e->attrs);
+	put_number(w, "droppedAttributesCount", x->dropped_attributes);
+	put_number(w, "flags", e->flags);
+	put_trace_id(w, "traceId", e->trace_id);
+	put_span_id(w, "spanId", e->id1);
+	put_text(w, "eventName", b, e->name);
+	json_end_object(w);
+	return 1;
+}
+
+/* --- groups --- */
+
+static void put_resource(struct json_writer *w, const struct batch *b, const struct resource *r)
+{
+	json_put_name(w, "resource");
+	json_begin_object(w);
+	put_attrs(w, b, r->attrs);
+	put_number(w, "droppedAttributesCount", r->dropped_attributes);
+	if (r->entities.type == VALUE_ARRAY) {
+		json_put_name(w, "entityRefs");
+		otlp_json_put_entities(w, b, &r->entities);
+	}
+	json_end_object(w);
+}
+
+static void put_scope(struct json_writer *w, const struct batch *b, const struct scope *s)
+{
+	json_put_name(w, "scope");
+	json_begin_object(w);
+	put_text(w, "name", b, s->name);
+	put_text(w, "version", b, s->version);
+	put_attrs(w, b, s->attrs);
+	put_number(w, "droppedAttributesCount", s->dropped_attributes);
+	json_end_object(w);
+}
+
+/* One of the two requests: the names of its lists, the rows it holds. */
+struct request {
+	const char *groups, *scopes, *members;
+	enum event_type type;
+	size_t (*put)(struct json_writer *w, const struct event_ref *refs, size_t n);
+};
+
+/* What is left of the rows, from the first that begins a member on. */
+struct rows {
+	const struct event_ref *refs;
+	size_t n;
+};
+
+static void pass_over(struct rows *rows, size_t n, enum event_type type)
+{
+	rows->refs += n;
+	rows->n -= n;
+	while (rows->n > 0 && event_get(rows->refs[0])->type != type) {
+		rows->refs++;
+		rows->n--;
+	}
+}
+
+static bool same_resource(struct event_ref a, struct event_ref b)
+{
+	return a.batch == b.batch && event_get(a)->resource == event_get(b)->resource;
+}
+
+static void put_scope_group(struct json_writer *w, const struct request *q, struct rows *rows)
+{
+	struct event_ref lead = rows->refs[0];
+	const struct scope *scope = &lead.batch->scopes[event_get(lead)->scope];
+
+	json_begin_object(w);
+	put_scope(w, lead.batch, scope);
+	json_put_name(w, q->members);
+	json_begin_array(w);
+	while (rows->n > 0 && same_resource(lead, rows->refs[0]) &&
+	       event_get(lead)->scope == event_get(rows->refs[0])->scope)
+		pass_over(rows, q->put(w, rows->refs, rows->n), q->type);
+	json_end_array(w);
+	put_text(w, "schemaUrl", lead.batch, scope->schema_url);
+	json_end_object(w);
+}
+
+/* The list of groups, under its name. */
+static void put_groups(struct json_writer *w, const struct request *q, struct rows rows)
+{
+	json_put_name(w, q->groups);
+	json_begin_array(w);
+	while (rows.n > 0) {
+		struct event_ref lead = rows.refs[0];
+		const struct resource *resource = &lead.batch->resources[event_get(lead)->resource];
+
+		json_begin_object(w);
+		put_resource(w, lead.batch, resource);
+		json_put_name(w, q->scopes);
+		json_begin_array(w);
+		while (rows.n > 0 && same_resource(lead, rows.refs[0]))
+			put_scope_group(w, q, &rows);
+		json_end_array(w);
+		put_text(w, "schemaUrl", lead.batch, resource->schema_url);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+static const struct request traces = {"resourceSpans", "scopeSpans", "spans", EVENT_SPAN, put_span};
+static const struct request logs = {"resourceLogs", "scopeLogs", "logRecords", EVENT_LOG, put_log};
+
+static struct rows rows_of(const struct event_ref *refs, size_t n, const struct request *q)
+{
+	struct rows rows = {refs, n};
+
+	pass_over(&rows, 0, q->type);
+	return rows;
+}
+
+void otlp_json_encode_traces(const struct event_ref *refs, size_t n, struct buffer *out)
+{
+	struct json_writer w = json_write(out);
+
+	json_begin_object(&w);
+	put_groups(&w, &traces, rows_of(refs, n, &traces));
+	json_end_object(&w);
+}
+
+void otlp_json_encode_logs(const struct event_ref *refs, size_t n, struct buffer *out)
+{
+	struct json_writer w = json_write(out);
+
+	json_begin_object(&w);
+	put_groups(&w, &logs, rows_of(refs, n, &logs));
+	json_end_object(&w);
+}
+
+void otlp_json_encode(const struct event_ref *refs, size_t n, struct buffer *out)
+{
+	struct rows records = rows_of(refs, n, &logs);
+	struct json_writer w = json_write(out);
+
+	json_begin_object(&w);
+	put_groups(&w, &traces, rows_of(refs, n, &traces));
+	if (records.n > 0)
+		put_groups(&w, &logs, records);
+	json_end_object(&w);
+}
