@@ -44,7 +44,8 @@ static int count_metric(struct otlp_decoder *d, struct slice bytes, uint32_t res
 	}
 	if (r.bad)
 		return otlp_malformed(d, r.bad, "a metric");
-	d->tally->rejected += points;
+	for (uint64_t i = 0; i < points; i++)
+		decode_reject(d->tally, "metrics are not stored: this is a trace store");
 	return 0;
 }
 

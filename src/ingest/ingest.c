@@ -1,0 +1,200 @@
+/* ingest/ingest.c - the way in: a request's body becomes a batch, is redacted, and goes to the
+ * store.
+ *
+ *   body ─▶ seen before? ─▶ decode ─▶ redact ─▶ seal ─▶ store ─▶ (acknowledged) ─▶ answer
+ *
+ * Everything up to the store happens on the request's loop thread, in one go; the answer is given
+ * on whatever thread the store acknowledges from. */
+#include "ingest/ingest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "core/clock.h"
+#include "ingest/forms.h"
+#include "ingest/receipt.h"
+#include "ingest/recent.h"
+#include "ingest/redact.h"
+
+#define RECENT_MOST (1 << 20) /* bodies; 32 MiB when full */
+
+struct ingest {
+	struct ingest_options options;
+	struct recent *recent; /* NULL: repeats are not looked for */
+	struct redact *redact; /* NULL: no catalogue */
+	struct ingest_counters counters;
+};
+
+/* One request between decoding and its answer; lies in the request's arena. */
+struct taken {
+	struct store_append append;
+	struct ingest *ingest;
+	struct http_request *req;
+	enum ingest_kind kind;
+	const struct ingest_form *form;
+	struct decode_tally tally;
+	struct recent_key key;
+};
+
+int ingest_open(const struct ingest_options *options, struct ingest **ret_ingest,
+		struct error *error)
+{
+	struct ingest *in = calloc(1, sizeof(*in));
+	int r = 0;
+
+	if (!in)
+		return error_set(error, -ENOMEM, "out of memory");
+	in->options = *options;
+	if (options->repeat_ns > 0)
+		r = recent_new(options->repeat_ns, RECENT_MOST, &in->recent);
+	if (r < 0)
+		error_set(error, r, "out of memory");
+	if (r == 0 && options->catalog)
+		r = redact_new(options->catalog, &in->redact, error);
+	if (r < 0) {
+		ingest_close(in);
+		return r;
+	}
+	*ret_ingest = in;
+	return 0;
+}
+
+struct ingest *ingest_close(struct ingest *in)
+{
+	if (!in)
+		return NULL;
+	recent_free(in->recent);
+	redact_free(in->redact);
+	free(in);
+	return NULL;
+}
+
+const struct ingest_counters *ingest_counters(const struct ingest *in)
+{
+	return &in->counters;
+}
+
+const char *ingest_kind_name(enum ingest_kind kind)
+{
+	static const char *const names[INGEST_KINDS] = {"traces", "logs", "metrics", "events",
+							"zipkin"};
+
+	return names[kind];
+}
+
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static void answer(struct taken *t)
+{
+	count(&t->ingest->counters.kinds[t->kind].accepted, t->tally.accepted);
+	count(&t->ingest->counters.kinds[t->kind].rejected, t->tally.rejected);
+	if (t->kind == INGEST_ZIPKIN && t->tally.rejected > 0 && t->tally.accepted == 0)
+		t->ingest->options.fail(t->req, 400, "%s", t->tally.reason);
+	else
+		receipt_give(t->req, t->kind, t->form, &t->tally);
+}
+
+static void acknowledged(struct store_append *append, int result)
+{
+	struct taken *t = container_of(append, struct taken, append);
+	struct ingest *in = t->ingest;
+
+	if (result == -ENOBUFS) {
+		count(&in->counters.kinds[t->kind].refused, 1);
+		in->options.fail(t->req, 429,
+				 "the store is full; try again later, or raise memory-limit");
+	} else if (result < 0) {
+		count(&in->counters.kinds[t->kind].failed, 1);
+		in->options.fail(t->req, 503,
+				 "the request could not be stored (%s); try again later",
+				 strerror(-result));
+	} else {
+		/* A request that was kept in part is not remembered: the client should hear of its
+		 * rejected rows again. */
+		if (in->recent && t->tally.rejected == 0)
+			recent_add(in->recent, t->key, clock_mono_ns());
+		answer(t);
+	}
+}
+
+/* Fails the request and returns NULL where the body does not become a batch. */
+static struct batch *decode(struct taken *t, struct slice owner)
+{
+	_cleanup_(batch_unrefp)
+	struct batch *batch = batch_new(t->req->body.n / t->form->shrink);
+	struct ingest *in = t->ingest;
+	struct redact_count redacted = {0};
+	struct error error = {0};
+	struct slice peer = slice_cstr(t->req->peer);
+	int r = batch ? t->form->decode(t->req->body, batch, &t->tally, &error) : -ENOMEM;
+
+	if (r < 0 && r != -ENOMEM) {
+		count(&in->counters.kinds[t->kind].malformed, 1);
+		in->options.fail(t->req, r == -E2BIG ? 413 : 400, "%s", error.text);
+		return NULL;
+	}
+	if (r == 0) {
+		batch->owner = batch_string(batch, owner);
+		batch->sender = batch_string(batch, peer);
+		batch->received_ns = t->req->received_ns;
+		if (in->redact)
+			r = redact_batch(in->redact, &batch, &redacted);
+	}
+	if (r == 0)
+		r = batch_seal(batch);
+	if (r < 0) {
+		count(&in->counters.kinds[t->kind].failed, 1);
+		in->options.fail(t->req, 503, "out of memory; try again later");
+		return NULL;
+	}
+	count(&in->counters.attributes_dropped, redacted.dropped);
+	count(&in->counters.attributes_hashed, redacted.hashed);
+	return TAKE_PTR(batch);
+}
+
+void ingest_take(struct ingest *in, struct http_request *req, const char *owner,
+		 enum ingest_kind kind)
+{
+	const struct ingest_form *form = ingest_form_find(kind, req);
+	struct taken *t;
+
+	count(&in->counters.kinds[kind].requests, 1);
+	count(&in->counters.kinds[kind].bytes, req->body.n);
+	if (!form) {
+		struct slice type = http_header_get(req, "content-type");
+
+		count(&in->counters.kinds[kind].malformed, 1);
+		in->options.fail(req, 415, "content-type %.*s is not understood here; send %s",
+				 SLICE_ARG(slice_first(type, 100)), ingest_form_types(kind));
+		return;
+	}
+	t = arena_zalloc(&req->arena, 1, sizeof(*t));
+	if (!t) {
+		in->options.fail(req, 503, "out of memory; try again later");
+		return;
+	}
+	*t = (struct taken){
+		.append.done = acknowledged, .ingest = in, .req = req, .kind = kind, .form = form};
+	if (in->recent) {
+		t->key = recent_key(in->recent, req->body, slice_cstr(owner), (int)kind);
+		if (recent_has(in->recent, t->key, clock_mono_ns())) {
+			count(&in->counters.kinds[kind].repeated, 1);
+			receipt_give(req, kind, form, &t->tally);
+			return;
+		}
+	}
+	t->append.batch = decode(t, slice_cstr(owner));
+	if (!t->append.batch)
+		return;
+	if (t->append.batch->event_n ==
+	    0) { /* nothing to keep: an empty request, or all rejected */
+		batch_unref(t->append.batch);
+		answer(t);
+		return;
+	}
+	store_append(in->options.store, &t->append);
+}

@@ -1,0 +1,123 @@
+/* ingest/recent.c - bodies seen lately, by hash.
+ *
+ * Two sets of keys, young and old.  New keys go to the young one; when the window has passed, or it
+ * is full, the old set is emptied and the two change places.  A look-up asks both. */
+#include "ingest/recent.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/rng.h"
+
+struct key_set {
+	struct recent_key *slots; /* {0, 0} is free */
+	size_t n;
+};
+
+struct recent {
+	pthread_mutex_t lock; /* guards all below but the constants */
+	int64_t window_ns;    /* constant, as are capacity and seed */
+	size_t capacity;      /* of each set; a power of two */
+	uint64_t seed;
+	int64_t turned_ns; /* when the sets last changed places */
+	struct key_set young, old;
+};
+
+int recent_new(int64_t window_ns, size_t most, struct recent **ret_recent)
+{
+	struct recent *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	pthread_mutex_init(&r->lock, NULL);
+	r->window_ns = window_ns;
+	r->capacity = 64;
+	while (r->capacity < most)
+		r->capacity *= 2;
+	rng_secret(&r->seed, sizeof(r->seed));
+	/* Untouched pages of a large calloc cost nothing: memory grows with use. */
+	r->young.slots = calloc(r->capacity, sizeof(*r->young.slots));
+	r->old.slots = calloc(r->capacity, sizeof(*r->old.slots));
+	if (!r->young.slots || !r->old.slots) {
+		recent_free(r);
+		return -ENOMEM;
+	}
+	*ret_recent = r;
+	return 0;
+}
+
+struct recent *recent_free(struct recent *r)
+{
+	if (!r)
+		return NULL;
+	pthread_mutex_destroy(&r->lock);
+	free(r->young.slots);
+	free(r->old.slots);
+	free(r);
+	return NULL;
+}
+
+struct recent_key recent_key(const struct recent *r, struct slice body, struct slice owner,
+			     int kind)
+{
+	XXH128_hash_t hash = XXH3_128bits_withSeed(body.p, body.n, r->seed);
+	struct recent_key key;
+
+	key.low = hash.low64 ^ XXH3_64bits_withSeed(owner.p, owner.n, r->seed + (uint64_t)kind);
+	key.high = hash.high64 | 1; /* never the free slot */
+	return key;
+}
+
+static struct recent_key *find(const struct recent *r, const struct key_set *set,
+			       struct recent_key key)
+{
+	for (size_t at = key.low & (r->capacity - 1);; at = (at + 1) & (r->capacity - 1)) {
+		struct recent_key *slot = &set->slots[at];
+
+		if (slot->high == 0 || (slot->low == key.low && slot->high == key.high))
+			return slot;
+	}
+}
+
+static void turn(struct recent *r, int64_t now_ns)
+{
+	struct key_set emptied = r->old;
+
+	if (emptied.n)
+		memset(emptied.slots, 0, r->capacity * sizeof(*emptied.slots));
+	emptied.n = 0;
+	r->old = r->young;
+	r->young = emptied;
+	r->turned_ns = now_ns;
+}
+
+bool recent_has(struct recent *r, struct recent_key key, int64_t now_ns)
+{
+	bool found;
+
+	pthread_mutex_lock(&r->lock);
+	if (now_ns - r->turned_ns >= 2 * r->window_ns)
+		turn(r, now_ns); /* nothing came for long: both are out of date */
+	if (now_ns - r->turned_ns >= r->window_ns)
+		turn(r, now_ns);
+	found = find(r, &r->young, key)->high != 0 || find(r, &r->old, key)->high != 0;
+	pthread_mutex_unlock(&r->lock);
+	return found;
+}
+
+void recent_add(struct recent *r, struct recent_key key, int64_t now_ns)
+{
+	struct recent_key *slot;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->young.n >= r->capacity / 2)
+		turn(r, now_ns);
+	slot = find(r, &r->young, key);
+	r->young.n += slot->high == 0;
+	*slot = key;
+	pthread_mutex_unlock(&r->lock);
+}
