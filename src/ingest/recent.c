@@ -97,13 +97,15 @@ static void turn(struct recent *r, int64_t now_ns)
 
 bool recent_has(struct recent *r, struct recent_key key, int64_t now_ns)
 {
+	int64_t age;
 	bool found;
 
 	pthread_mutex_lock(&r->lock);
-	if (now_ns - r->turned_ns >= 2 * r->window_ns)
-		turn(r, now_ns); /* nothing came for long: both are out of date */
-	if (now_ns - r->turned_ns >= r->window_ns)
+	age = now_ns - r->turned_ns;
+	if (age >= r->window_ns)
 		turn(r, now_ns);
+	if (age >= 2 * r->window_ns)
+		turn(r, now_ns); /* nothing came for long: both are out of date */
 	found = find(r, &r->young, key)->high != 0 || find(r, &r->old, key)->high != 0;
 	pthread_mutex_unlock(&r->lock);
 	return found;
