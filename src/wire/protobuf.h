@@ -28,7 +28,9 @@ struct pb_field {
 
 static inline struct pb_reader pb_open(struct slice s)
 {
-	return (struct pb_reader){(const uint8_t *)s.p, (const uint8_t *)s.p + s.n, NULL};
+	const uint8_t *p = (const uint8_t *)(s.p ? s.p : ""); /* C knows no NULL + 0 */
+
+	return (struct pb_reader){p, p + s.n, NULL};
 }
 
 static inline bool pb_stop(struct pb_reader *r, const uint8_t *where)
