@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,11 +11,11 @@
 
 #define LOG_LINE_MAX 2048
 
-static enum log_level most = LOG_LEVEL_INFO;
+static _Atomic int most = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
 {
-	most = level;
+	atomic_store_explicit(&most, (int)level, memory_order_relaxed);
 }
 
 static int prefix(char *out, size_t n, enum log_level level)
@@ -39,7 +40,7 @@ void log_line(enum log_level level, const char *format, ...)
 	va_list args;
 	int n, head;
 
-	if (level > most)
+	if ((int)level > atomic_load_explicit(&most, memory_order_relaxed))
 		return;
 	head = prefix(line, sizeof(line), level);
 	va_start(args, format);

@@ -4,7 +4,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Lines above this level are not written.  Default: info.  Set before threads start. */
+/* Lines above this level are not written.  Default: info.  Any thread. */
 void log_set_level(enum log_level level);
 
 /* "2026-01-02T03:04:05.678Z info text", or "<6>text" where systemd's journal reads standard error

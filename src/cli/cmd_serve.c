@@ -1,22 +1,99 @@
 /* cli/cmd_serve.c - `causet serve`. */
+#include <errno.h>
+
+#include "api/api.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "cli/commands.h"
 #include "server/config.h"
+#include "server/listeners.h"
+#include "server/serve.h"
+
+/* Reads file and environment beneath what the command line said. */
+static int settings_complete(struct cli *cli, struct option_set *set, struct error *error)
+{
+	struct cli unused = {0};
+	struct option_set connect, data;
+	const struct option_set *others[2] = {&connect, &data};
+
+	if (option_set_init(&connect, connect_options, &unused, &cli->arena) ||
+	    option_set_init(&data, data_options, &unused, &cli->arena))
+		return error_set(error, -ENOMEM, "out of memory");
+	return config_complete(set, others, ARRAY_SIZE(others), cli->environment, error);
+}
+
+/* SIGHUP: the same command line over what file and environment say now. */
+static int settings_again(void *context, struct config *fresh, struct error *error)
+{
+	struct cli *cli = context;
+	struct arena arena = {0};
+	struct option_set set;
+	int r = option_set_init(&set, config_options, fresh, &arena);
+
+	for (size_t i = 0; r == 0 && i < cli->set.n; i++) {
+		const struct option_origin *origin = &cli->set.origins[i];
+
+		if (origin->rank == OPTION_ARGUMENT)
+			r = option_put(&set, &set.table[i], slice_cstr(origin->text),
+				       OPTION_ARGUMENT, origin->source, error);
+	}
+	if (r == 0)
+		r = settings_complete(cli, &set, error);
+	/* Only numbers are taken from it, so the texts may go. */
+	arena_done(&arena);
+	return r;
+}
+
+/* What a person at a terminal wants to know first; a log has one line of it. */
+static void tell_ready(void *context, const int ports[], const char *host)
+{
+	struct cli *cli = context;
+	const struct config *c = cli->set.values;
+	const char *scheme = c->tls_cert ? "https" : "http";
+	const char *shown = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 || !*host
+				    ? "127.0.0.1"
+				    : host;
+	_cleanup_(buffer_done)
+	struct buffer line = {0};
+
+	for (unsigned bit = 0; bit < SERVICE_COUNT; bit++)
+		if (ports[bit])
+			buffer_printf(&line, " %s %d", listener_name(bit), ports[bit]);
+	log_info("causet %s listens on %s:%s; state in %s", CAUSET_VERSION,
+		 *host ? host : "every interface", buffer_cstr(&line), c->data);
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (ports[0])
+		fprintf(stderr, "  OTLP/gRPC  %s://%s:%d\n", scheme, shown, ports[0]);
+	if (ports[1])
+		fprintf(stderr, "  OTLP/HTTP  %s://%s:%d/v1/traces\n", scheme, shown, ports[1]);
+	if (ports[2])
+		fprintf(stderr, "  Zipkin     %s://%s:%d/api/v2/spans\n", scheme, shown, ports[2]);
+	if (ports[3])
+		fprintf(stderr, "  API        %s://%s:%d/api/v1/traces\n", scheme, shown, ports[3]);
+	if (ports[1])
+		fprintf(stderr,
+			"Try, in another terminal:\n"
+			"  curl -s %s://%s:%d/v1/traces -H 'Content-Type: application/json' -d '{\"resourceSpans\":"
+			"[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"shop\"}}]},"
+			"\"scopeSpans\":[{\"spans\":[{\"traceId\":\"5b8efff798038103d269b633813fc60c\",\"spanId\":\"eee19b7ec3c1b174\","
+			"\"name\":\"GET /cart\",\"kind\":2,\"startTimeUnixNano\":\"1700000000000000000\","
+			"\"endTimeUnixNano\":\"1700000000120000000\"}]}]}]}'\n"
+			"  causet traces\n"
+			"  causet trace 5b8efff798038103d269b633813fc60c\n",
+			scheme, shown, ports[1]);
+	fputs("Ctrl-C stops the server.\n", stderr);
+}
 
 static int serve_run(struct cli *cli, const void *values, int argc, char **argv)
 {
-	struct option_set connect, data;
-	const struct option_set *others[2] = {&connect, &data};
-	struct cli unused = {0};
 	const struct config *config = values;
+	const struct serve_hooks hooks = {settings_again, tell_ready, cli};
 	struct error error = {0};
 
 	if (argc > 0)
 		return cli_usage(cli, "takes no argument, found '%s'", argv[0]);
-	if (option_set_init(&connect, connect_options, &unused, &cli->arena) ||
-	    option_set_init(&data, data_options, &unused, &cli->arena))
-		return cli_fail(cli, EXIT_FAILED, "out of memory");
-	if (config_complete(&cli->set, others, ARRAY_SIZE(others), cli->environment, &error) < 0)
+	if (settings_complete(cli, &cli->set, &error) < 0)
 		return cli_fail(cli, EXIT_USAGE, "%s", error.text);
 	if (config->print_config) {
 		_cleanup_(buffer_done)
@@ -27,7 +104,9 @@ static int serve_run(struct cli *cli, const void *values, int argc, char **argv)
 	}
 	if (config->check_config)
 		return EXIT_OK;
-	return cli_fail(cli, EXIT_FAILED, "not built in");
+	if (serve(config, &hooks, &error) < 0)
+		return cli_fail(cli, EXIT_FAILED, "%s", error.text);
+	return EXIT_OK;
 }
 
 const struct command command_serve = {

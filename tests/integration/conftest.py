@@ -2,6 +2,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 
 import pytest
 
@@ -56,3 +57,21 @@ def start_server(causet, tmp_path):
     yield start
     for one in running:
         one.stop()
+
+
+@pytest.fixture
+def run(causet, tmp_path):
+    """run('traces', '--json', server=server): the command's finished process, output as text."""
+
+    def start(*arguments, server=None, environment=None, program=causet, **options):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(('CAUSET_', 'OTEL_'))}
+        clean['XDG_CONFIG_HOME'] = str(tmp_path / 'config')
+        if server:
+            clean.update(CAUSET_SERVER=server.url(), CAUSET_OTLP=server.url(port='otlp-http'),
+                         CAUSET_ZIPKIN=server.url(port='zipkin'))
+        clean.update(environment or {})
+        return subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              env=clean, stdin=options.pop('stdin', subprocess.DEVNULL if 'input' not in options else None),
+                              **options)
+
+    return start

@@ -1,0 +1,193 @@
+/* api/metrics.c - the server's own numbers, for Prometheus.
+ *
+ * Modules count in structs of their own; here they are read and printed.  No registry: whoever adds
+ * a counter adds a line here. */
+#include "api/metrics.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+
+struct page {
+	struct buffer *out;
+	bool openmetrics;
+};
+
+/* Opens a family.  A counter's samples end in _total; OpenMetrics names the family without. */
+static void family(struct page *p, const char *name, const char *type, const char *help)
+{
+	size_t n = strlen(name);
+
+	if (p->openmetrics && strcmp(type, "counter") == 0 && n > 6)
+		n -= 6; /* "_total" */
+	buffer_printf(p->out, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int)n, name, help, (int)n, name,
+		      type);
+}
+
+static void sample(struct page *p, const char *name, const char *labels, uint64_t value)
+{
+	buffer_printf(p->out, "%s%s %llu\n", name, labels, (unsigned long long)value);
+}
+
+static void counter(struct page *p, const char *name, const char *help, uint64_t value)
+{
+	family(p, name, "counter", help);
+	sample(p, name, "", value);
+}
+
+static void gauge(struct page *p, const char *name, const char *help, uint64_t value)
+{
+	family(p, name, "gauge", help);
+	sample(p, name, "", value);
+}
+
+static void gauge_seconds(struct page *p, const char *name, const char *type, const char *help,
+			  double value)
+{
+	family(p, name, type, help);
+	buffer_printf(p->out, "%s %.6f\n", name, value);
+}
+
+static void http_metrics(struct page *p, const struct http_counters *c)
+{
+	static const struct {
+		int version;
+		const char *labels;
+	} versions[] = {
+		{10, "{version=\"1.0\"}"}, {11, "{version=\"1.1\"}"}, {20, "{version=\"2\"}"}};
+
+	counter(p, "causet_http_connections_total", "Connections accepted.", c->connections_total);
+	gauge(p, "causet_http_connections_open", "Connections open now.", c->connections_open);
+	family(p, "causet_http_requests_total", "counter", "Requests by HTTP version.");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+		sample(p, "causet_http_requests_total", versions[i].labels,
+		       c->requests[versions[i].version]);
+	family(p, "causet_http_responses_total", "counter", "Answers by class of status.");
+	for (int class = 1; class <= 5; class ++) {
+		char labels[32];
+
+		snprintf(labels, sizeof(labels), "{class=\"%dxx\"}", class);
+		sample(p, "causet_http_responses_total", labels, c->responses[class]);
+	}
+	counter(p, "causet_http_grpc_errors_total", "gRPC answers with a status other than OK.",
+		c->grpc_errors);
+	counter(p, "causet_http_cancelled_total", "Requests whose client left before the answer.",
+		c->cancelled);
+	counter(p, "causet_http_received_bytes_total", "Bytes read from sockets.", c->bytes_in);
+	counter(p, "causet_http_sent_bytes_total", "Bytes written to sockets.", c->bytes_out);
+	gauge(p, "causet_http_body_bytes", "Memory that request bodies take now.", c->memory_bytes);
+	counter(p, "causet_http_tls_failures_total", "Failed TLS handshakes.", c->tls_failures);
+	family(p, "causet_http_refused_total", "counter",
+	       "Requests and connections refused, by cause.");
+	for (int i = 0; i < HTTP_REFUSALS; i++) {
+		char labels[64];
+
+		snprintf(labels, sizeof(labels), "{cause=\"%s\"}", http_refusal_name(i));
+		sample(p, "causet_http_refused_total", labels, c->refused[i]);
+	}
+}
+
+static void store_metrics(struct page *p, struct store *store)
+{
+	struct store_stats s = store_stats(store);
+
+	gauge(p, "causet_store_batches", "Batches kept.", s.batches);
+	gauge(p, "causet_store_events", "Events kept.", s.events);
+	gauge(p, "causet_store_spans", "Spans kept.", s.spans);
+	gauge(p, "causet_store_traces", "Traces kept.", s.traces);
+	gauge(p, "causet_store_bytes", "Memory that events take.", s.bytes);
+	gauge(p, "causet_store_limit_bytes", "Memory that events may take.", s.bytes_limit);
+	counter(p, "causet_store_refused_total", "Batches refused because the store was full.",
+		s.refused);
+}
+
+static void pool_metrics(struct page *p, struct pool *pool)
+{
+	struct pool_stats s = pool_stats(pool);
+
+	counter(p, "causet_api_jobs_total", "Questions answered by worker threads.", s.done);
+	counter(p, "causet_api_jobs_refused_total",
+		"Questions refused because too many were waiting.", s.refused);
+	gauge(p, "causet_api_jobs_waiting", "Questions waiting for a worker thread.", s.waiting);
+	gauge(p, "causet_api_jobs_running", "Questions being answered.", s.running);
+}
+
+static uint64_t count_fds(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	uint64_t n = 0;
+
+	if (!folder)
+		return 0;
+	while (readdir(folder))
+		n++;
+	closedir(folder);
+	return n > 3 ? n - 3 : 0; /* ".", ".." and the folder itself */
+}
+
+static uint64_t resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long size = 0, resident = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &size, &resident) != 2)
+		resident = 0;
+	fclose(file);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Prometheus' standard names for any process. */
+static void process_metrics(struct page *p, int64_t started_ns)
+{
+	struct rusage usage;
+	struct rlimit files;
+
+	getrusage(RUSAGE_SELF, &usage);
+	gauge_seconds(p, "process_cpu_seconds_total", "counter", "CPU time, user and system.",
+		      (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			      (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+	gauge(p, "process_resident_memory_bytes", "Resident memory.", resident_bytes());
+	gauge(p, "process_open_fds", "Open file descriptors.", count_fds());
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+		gauge(p, "process_max_fds", "File descriptors that may be open.", files.rlim_cur);
+	gauge_seconds(p, "process_start_time_seconds", "gauge", "Start, in seconds since 1970.",
+		      (double)started_ns / 1e9);
+}
+
+void metrics_write(struct api *api, bool openmetrics, struct buffer *out)
+{
+	struct page p = {out, openmetrics};
+	const struct http_counters *counters = atomic_load(&api->counters);
+
+	family(&p, "causet_build_info", "gauge", "What this program is; always 1.");
+	sample(&p, "causet_build_info", "{version=\"" CAUSET_VERSION "\"}", 1);
+	gauge(&p, "causet_ready", "1 while the server is ready for work.",
+	      atomic_load(&api->ready));
+	if (counters)
+		http_metrics(&p, counters);
+	store_metrics(&p, api->store);
+	pool_metrics(&p, api->pool);
+	process_metrics(&p, api->started_ns);
+	if (openmetrics)
+		buffer_text(out, "# EOF\n");
+}
+
+void metrics_get(struct http_request *req, struct api *api)
+{
+	struct slice accept = http_header_get(req, "accept");
+	bool openmetrics =
+		accept.n > 0 && memmem(accept.p, accept.n, "application/openmetrics-text", 28);
+	struct buffer out = {0};
+
+	metrics_write(api, openmetrics, &out);
+	http_reply_buffer(req, 200,
+			  openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+				      : "text/plain; version=0.0.4; charset=utf-8",
+			  &out);
+	buffer_done(&out);
+}

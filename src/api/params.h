@@ -1,0 +1,29 @@
+/* api/params.h - what a search asks for, from the query of its URL. */
+#ifndef CAUSET_API_PARAMS_H
+#define CAUSET_API_PARAMS_H
+
+#include "base/error.h"
+#include "http/request.h"
+#include "store/store.h"
+
+#define PARAMS_MAX_TAGS  64
+#define PARAMS_MAX_LIMIT 10000
+
+/* A search, read. */
+struct params {
+	struct store_query query; /* texts and tags lie in the request's arena */
+	bool filtered;            /* anything but limit, cursor and format was asked */
+	struct slice format;      /* empty: not said */
+};
+
+/* Reads service, operation, tag, minDuration, maxDuration, start, end, errors, limit, cursor and
+ * format.  -EINVAL with a sentence naming the parameter and what would be right; unknown names are
+ * refused, too, with the nearest known one.  -ENOMEM. */
+int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_params,
+		 struct error *error);
+
+/* The cursor that goes on behind this row, for "next". */
+#define CURSOR_TEXT_BYTES 64
+void cursor_format(const struct trace_summary *row, char out[CURSOR_TEXT_BYTES]);
+
+#endif

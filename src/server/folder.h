@@ -1,0 +1,14 @@
+/* server/folder.h - the folder that holds everything a server keeps, and its lock. */
+#ifndef CAUSET_SERVER_FOLDER_H
+#define CAUSET_SERVER_FOLDER_H
+
+#include "base/error.h"
+
+#define FOLDER_LOCK_FILE "lock"
+
+/* Makes the folder (and its parents, mode 0700) if needed and locks it against a second server.
+ * The lock ends with the process, however it ends; closing the returned descriptor gives it up.
+ * -EBUSY: another server has it; other negative errno; the error says what to do. */
+int folder_open(const char *path, struct error *error);
+
+#endif

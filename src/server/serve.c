@@ -1,0 +1,211 @@
+/* server/serve.c - the running server: everything opened, wired and closed again.
+ *
+ * The main thread opens, then waits for signals and keeps the watchdog fed; all else happens on the
+ * network's loops and the workers. */
+#include "server/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "catalog/catalog.h"
+#include "core/clock.h"
+#include "http/server.h"
+#include "server/folder.h"
+#include "server/listeners.h"
+#include "server/notify.h"
+#include "store/memory.h"
+
+#define QUESTIONS_WAITING 256 /* for a worker; more get a 503 */
+
+struct server {
+	const struct config *config;
+	const struct serve_hooks *hooks;
+	int folder; /* the lock */
+	struct catalog *catalog;
+	struct store *store;
+	struct pool *pool;
+	struct http_server *http;
+	struct listeners listeners;
+	struct api api;
+	sigset_t signals;
+};
+
+static void server_done(struct server *s)
+{
+	s->http = http_server_stop(s->http, 0);
+	s->pool = pool_stop(s->pool);
+	s->store = store_close(s->store);
+	s->catalog = catalog_close(s->catalog);
+	listeners_done(&s->listeners);
+	if (s->folder >= 0)
+		close(s->folder);
+}
+
+static int network_start(struct server *s, struct error *error)
+{
+	const struct config *c = s->config;
+	struct http_server_options options = {
+		.listeners = s->listeners.rows,
+		.listener_count = s->listeners.n,
+		.loops = (int)c->loops,
+		.limits = {.body_bytes = (size_t)c->max_body,
+			   .decoded_bytes = (size_t)c->max_decoded,
+			   .memory_bytes = (size_t)c->body_memory,
+			   .connections = (int)c->max_connections},
+		.tls = {c->tls_cert, c->tls_key, c->tls_client_ca},
+		.cors_origins = c->cors_origins.items,
+		.hosts = c->hosts.items,
+		.admit = api_admit,
+		.dispatch = api_dispatch,
+		.context = &s->api,
+	};
+	int r = http_server_start(&options, &s->http, error);
+
+	listeners_taken(&s->listeners); /* the server closes them, whatever happens */
+	return r;
+}
+
+static int server_open(struct server *s, struct error *error)
+{
+	const struct config *c = s->config;
+	int r;
+
+	s->folder = folder_open(c->data, error);
+	if (s->folder < 0)
+		return s->folder;
+	r = catalog_open(c->data, &s->catalog, error);
+	if (r < 0)
+		return r;
+	r = memory_store_open((size_t)c->memory_limit, &s->store);
+	if (r == 0)
+		r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
+	if (r < 0)
+		return error_set(error, r, "cannot start: %s", strerror(-r));
+	r = listeners_init(&s->listeners, c, error);
+	if (r < 0)
+		return r;
+	s->api.store = s->store;
+	s->api.catalog = s->catalog;
+	s->api.pool = s->pool;
+	s->api.auth = c->auth;
+	s->api.tls = c->tls_cert != NULL;
+	s->api.started_ns = clock_wall_ns();
+	if (c->auth && token_count(s->catalog) == 0)
+		log_warn(
+			"authentication is on and there is no token yet: make one with 'causet token "
+			"add NAME --data %s'",
+			c->data);
+	return network_start(s, error);
+}
+
+/* Known only now: the kernel may have chosen. */
+static int ports_publish(struct server *s, struct error *error)
+{
+	for (size_t i = 0; i < s->listeners.n; i++) {
+		int bit = __builtin_ctz((unsigned)s->listeners.rows[i].tag);
+
+		if (s->api.ports[bit] == 0)
+			s->api.ports[bit] = http_server_port(s->http, i);
+	}
+	if (s->config->port_file)
+		return ports_write(s->config->port_file, s->config->listen, s->api.ports, error);
+	return 0;
+}
+
+static void reload(struct server *s)
+{
+	struct config fresh = {0};
+	struct error error = {0};
+	bool good = true;
+
+	notify_send("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_mono_ns() / NS_PER_US));
+	if (s->hooks->reload(s->hooks->context, &fresh, &error) < 0) {
+		log_error("the settings stay as they were: %s", error.text);
+		good = false;
+	} else {
+		log_set_level((enum log_level)fresh.log_level);
+	}
+	if (s->config->tls_cert && http_server_reload_tls(s->http, &error) < 0) {
+		log_error("the certificate stays as it was: %s", error.text);
+		good = false;
+	}
+	if (catalog_refresh(s->catalog, &error) < 0) {
+		log_error("tokens and rules stay as they were: %s", error.text);
+		good = false;
+	}
+	log_info(good ? "reloaded" : "reloaded in part");
+	notify_send("READY=1");
+}
+
+/* Waits for the signal that ends us. */
+static int watch(struct server *s)
+{
+	int64_t watchdog_ns = notify_watchdog_ns();
+	struct timespec pause = {watchdog_ns / NS_PER_S, watchdog_ns % NS_PER_S};
+
+	for (;;) {
+		int number = watchdog_ns ? sigtimedwait(&s->signals, NULL, &pause)
+					 : sigwaitinfo(&s->signals, NULL);
+
+		if (watchdog_ns)
+			notify_send("WATCHDOG=1");
+		if (number == SIGHUP)
+			reload(s);
+		else if (number == SIGTERM || number == SIGINT)
+			return number;
+	}
+}
+
+static void drain(struct server *s, int number)
+{
+	log_info("%s: finishing requests in flight, for %lld ms at most",
+		 number == SIGINT ? "interrupted" : "terminated",
+		 (long long)(s->config->drain_ns / NS_PER_MS));
+	notify_send("STOPPING=1");
+	atomic_store(&s->api.ready, false);
+	s->http = http_server_stop(s->http, (int)(s->config->drain_ns / NS_PER_MS));
+	atomic_store(&s->api.counters, NULL);
+	if (s->config->port_file)
+		unlink(s->config->port_file);
+}
+
+static int server_run(struct server *s, struct error *error)
+{
+	int r;
+
+	sigemptyset(&s->signals);
+	sigaddset(&s->signals, SIGTERM);
+	sigaddset(&s->signals, SIGINT);
+	sigaddset(&s->signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &s->signals, NULL);
+	r = server_open(s, error);
+	if (r < 0)
+		return r;
+	atomic_store(&s->api.counters, http_server_counters(s->http));
+	r = ports_publish(s, error);
+	if (r < 0)
+		return r;
+	atomic_store(&s->api.ready, true);
+	s->hooks->ready(s->hooks->context, s->api.ports, s->config->listen);
+	notify_send("READY=1\nSTATUS=taking in traces");
+	drain(s, watch(s));
+	log_info("stopped");
+	return 0;
+}
+
+int serve(const struct config *config, const struct serve_hooks *hooks, struct error *error)
+{
+	struct server s = {.config = config, .hooks = hooks, .folder = -1};
+	int r;
+
+	log_set_level((enum log_level)config->log_level);
+	r = server_run(&s, error);
+	server_done(&s);
+	return r;
+}
