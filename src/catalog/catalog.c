@@ -107,16 +107,24 @@ static int check_integrity(sqlite3 *db, const char *path, struct error *e)
 	return 0;
 }
 
-/* SQLite would create the file by the process's umask; it holds a secret, so we do. */
-static int create_file(const char *path, struct error *e)
+/* SQLite would create the file by the process's umask; it holds a secret, so we do.  What root
+ * makes in a server's folder belongs to the server. */
+static int create_file(const char *folder, const char *path, struct error *e)
 {
 	_cleanup_(closep)
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct stat st;
 
-	if (fd < 0)
-		return error_set(e, -errno, "cannot open the catalogue %s: %s", path,
-				 strerror(errno));
-	return 0;
+	if (fd >= 0) {
+		if (geteuid() == 0 && stat(folder, &st) == 0 &&
+		    fchown(fd, st.st_uid, st.st_gid) < 0)
+			return error_set(e, -errno, "cannot give %s to its server: %s", path,
+					 strerror(errno));
+		return 0;
+	}
+	if (errno == EEXIST)
+		return 0;
+	return error_set(e, -errno, "cannot open the catalogue %s: %s", path, strerror(errno));
 }
 
 static int secret_load(struct catalog *cat, struct error *e)
@@ -177,7 +185,7 @@ int catalog_open(const char *folder, struct catalog **ret_catalog, struct error 
 	pthread_mutex_init(&cat->watch_lock, NULL);
 	pthread_rwlock_init(&cat->tokens_lock, NULL);
 
-	if ((r = create_file(path, e)) < 0 || (r = open_connections(cat, path, e)) < 0 ||
+	if ((r = create_file(folder, path, e)) < 0 || (r = open_connections(cat, path, e)) < 0 ||
 	    (r = catalog_refresh(cat, e)) < 0 || (r = secret_load(cat, e)) < 0)
 		return r;
 	*ret_catalog = TAKE_PTR(cat);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <regex.h>
+#include <locale.h>
 #include <stdio.h>
 
 #include "catalog/catalog_int.h"
@@ -82,11 +82,29 @@ static bool has_back_reference(const char *pattern)
 	return false;
 }
 
+int redact_pattern_compile(const char *pattern, regex_t *ret_compiled, struct error *e)
+{
+	locale_t bytes = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+	char why[100];
+	int rc;
+
+	if (bytes == (locale_t)0)
+		return error_set(e, -ENOMEM, "out of memory");
+	before = uselocale(bytes);
+	rc = regcomp(ret_compiled, pattern, REG_EXTENDED | REG_NOSUB);
+	uselocale(before);
+	freelocale(bytes);
+	if (rc == 0)
+		return 0;
+	regerror(rc, ret_compiled, why, sizeof(why));
+	return error_set(e, rc == REG_ESPACE ? -ENOMEM : -EINVAL,
+			 "the value pattern '%.80s' is not a regular expression: %s", pattern, why);
+}
+
 static int pattern_check(const char *pattern, struct error *e)
 {
 	regex_t compiled;
-	char why[100];
-	int rc;
+	int r;
 
 	if (strlen(pattern) > REDACT_MAX_PATTERN_CHARS)
 		return error_set(e, -EINVAL, "the value pattern is longer than %d characters",
@@ -95,15 +113,10 @@ static int pattern_check(const char *pattern, struct error *e)
 		return error_set(e, -EINVAL,
 				 "the value pattern has a back-reference, whose matching can take "
 				 "exponential time");
-	rc = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
-	if (rc != 0) {
-		regerror(rc, &compiled, why, sizeof(why));
-		return error_set(e, rc == REG_ESPACE ? -ENOMEM : -EINVAL,
-				 "the value pattern '%.80s' is not a regular expression: %s",
-				 pattern, why);
-	}
-	regfree(&compiled);
-	return 0;
+	r = redact_pattern_compile(pattern, &compiled, e);
+	if (r == 0)
+		regfree(&compiled);
+	return r;
 }
 
 int redact_rule_check(const struct redact_rule *rule, struct error *e)

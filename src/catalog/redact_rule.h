@@ -6,6 +6,8 @@
 #ifndef CAUSET_CATALOG_REDACT_RULE_H
 #define CAUSET_CATALOG_REDACT_RULE_H
 
+#include <regex.h>
+
 #include "catalog/catalog.h"
 #include "core/slice.h"
 
@@ -35,6 +37,10 @@ struct redact_rule {
 	enum redact_level level;
 	int64_t created_ns;
 };
+
+/* Compiles a value pattern.  It sees bytes, whatever the process's locale: text that is not UTF-8
+ * must not slip past a `.`.  For regfree().  -EINVAL with the reason, -ENOMEM. */
+int redact_pattern_compile(const char *pattern, regex_t *ret_compiled, struct error *e);
 
 /* Is the rule one that could be added?  -EINVAL with the reason: empty or too long globs, a pattern
  * that is no regular expression (the position is named by what regcomp says), one with

@@ -53,7 +53,7 @@ static int compile(void *context, const struct redact_rule *rule)
 		return -ENOMEM;
 	if (rule->value) {
 		/* It compiled when it was defined: what can fail now is memory. */
-		if (regcomp(&c->value, rule->value, REG_EXTENDED | REG_NOSUB) != 0)
+		if (redact_pattern_compile(rule->value, &c->value, NULL) < 0)
 			return -ENOMEM;
 		c->has_value = true;
 	}

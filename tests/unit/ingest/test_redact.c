@@ -1,6 +1,7 @@
 #include "catalog/catalog_folder.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -445,6 +446,25 @@ static void patterns_see_every_kind_of_value(void **state)
 	catalog_close(cat);
 }
 
+static void patterns_see_bytes_in_any_locale(void **state)
+{
+	struct catalog *cat = catalog_folder_open(*state);
+	struct redact *r;
+	struct batch *b;
+
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	add_rule(cat,
+		 (struct redact_rule){.key = "k", .value = "^.hunter2.*t$", .action = REDACT_DROP});
+	r = redact_of(cat);
+	b = one_string("shop", "k", "\xff" SECRET);
+	assert_int_equal(apply(r, &b).dropped, 1);
+	assert_false(holds(b, SECRET));
+	batch_unref(b);
+	redact_free(r);
+	catalog_close(cat);
+	setlocale(LC_CTYPE, "C");
+}
+
 static void set_body(struct batch *b, struct attr body)
 {
 	struct event_extra *x;
@@ -668,6 +688,7 @@ int main(void)
 		catalog_test(a_nested_value_is_hashed_whole_or_by_leaf),
 		catalog_test(the_first_matching_rule_decides),
 		catalog_test(patterns_see_every_kind_of_value),
+		catalog_test(patterns_see_bytes_in_any_locale),
 		catalog_test(log_bodies_are_values_too),
 		cmocka_unit_test(undecoded_values_go_when_a_rule_could_concern_them),
 		catalog_test(the_rest_of_a_batch_stays_as_it_was),
