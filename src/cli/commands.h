@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 
 extern const struct command command_serve;
+extern const struct command command_token;
+extern const struct command command_redact;
 extern const struct command command_completion;
 extern const struct command command_version;
 extern const struct command command_help;

@@ -17,7 +17,8 @@
 
 /* One row per subcommand, in the order --help shows them. */
 const struct command *const commands[] = {
-	&command_serve, &command_completion, &command_version, &command_help, NULL,
+	&command_serve, &command_token, &command_redact, &command_completion, &command_version,
+	&command_help,  NULL,
 };
 
 /* The width to fold to: the terminal's, else COLUMNS, else 80. */

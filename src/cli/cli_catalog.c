@@ -1,0 +1,60 @@
+/* cli/cli_catalog.c - what the commands that change a server's catalogue share. */
+#include "cli/cli_catalog.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/suggest.h"
+
+int cli_catalog_open(struct cli *cli, bool make, struct catalog **ret_catalog)
+{
+	struct error e = {0};
+	const char *file = arena_printf(&cli->arena, "%s/" CATALOG_FILE, cli->data);
+
+	if (!file)
+		return cli_fail(cli, EXIT_FAILED, "out of memory");
+	if (make) {
+		if (folder_make(cli->data, &e) < 0)
+			return cli_fail(cli, EXIT_FAILED, "%s", e.text);
+	} else if (access(file, F_OK) < 0 && errno == ENOENT) {
+		return cli_fail(cli, EXIT_NOTHING,
+				"there is no catalogue in %s yet (--data names a server's folder)",
+				cli->data);
+	}
+	if (catalog_open(cli->data, ret_catalog, &e) < 0)
+		return cli_fail(cli, EXIT_FAILED, "%s", e.text);
+	return EXIT_OK;
+}
+
+const char *cli_actor(struct cli *cli)
+{
+	const struct passwd *who = getpwuid(getuid());
+	const char *text = who ? arena_printf(&cli->arena, "%s@command-line", who->pw_name)
+			       : arena_printf(&cli->arena, "%u@command-line", (unsigned)getuid());
+
+	return text ? text : "command-line";
+}
+
+int cli_verb(struct cli *cli, const char *const *words, int argc, char **argv)
+{
+	struct suggestion near;
+
+	if (argc == 0) {
+		cli_usage(cli, "say what to do: %s", cli->command->arguments);
+		return -1;
+	}
+	near = suggestion_for(slice_cstr(argv[0]));
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(words[i], argv[0]) == 0)
+			return i;
+		suggestion_offer(&near, words[i]);
+	}
+	if (near.best)
+		cli_usage(cli, "cannot '%s'; did you mean %s?", argv[0], near.best);
+	else
+		cli_usage(cli, "cannot '%s'", argv[0]);
+	return -1;
+}

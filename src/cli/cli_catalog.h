@@ -1,0 +1,18 @@
+/* cli/cli_catalog.h - what the commands that change a server's catalogue share. */
+#ifndef CAUSET_CLI_CLI_CATALOG_H
+#define CAUSET_CLI_CLI_CATALOG_H
+
+#include "catalog/catalog.h"
+#include "cli/cli.h"
+
+/* Opens the catalogue in the folder of --data.  With `make` both are created where they are
+ * missing; without, a missing one is said to be.  0, or an exit code after a message. */
+int cli_catalog_open(struct cli *cli, bool make, struct catalog **ret_catalog);
+
+/* Who is at the command line, for the audit log: "alice@command-line". */
+const char *cli_actor(struct cli *cli);
+
+/* The sub-command's name in argv[0]: its index in `words`, or EXIT_USAGE said and -1. */
+int cli_verb(struct cli *cli, const char *const *words, int argc, char **argv);
+
+#endif
