@@ -2,6 +2,7 @@
 #include "wire/codecs.h"
 
 #include "base/cleanup.h"
+#include "wire/events_json.h"
 #include "wire/events_proto.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
@@ -46,6 +47,16 @@ static const struct codec codecs[] = {
 		.appends = true,
 		.decode = events_proto_decode,
 		.encode = events_proto_encode,
+	},
+	{
+		.name = "events-json",
+		.title = "causet's native events, JSON",
+		.content_type = "application/json",
+		.extensions = "events.json events.jsonl",
+		.frame = FRAME_VALUES,
+		.appends = true,
+		.decode = events_json_decode,
+		.encode = events_json_encode,
 	},
 };
 

@@ -87,7 +87,7 @@ uint32_t events_origin(enum event_format format)
 static const char *objection(const struct events_row *row, const struct form *form)
 {
 	if (row->bad_length)
-		return "an id of a wrong length: trace ids have 16 bytes, others 8";
+		return "an id of a wrong length: trace ids have 16 bytes (32 hex digits), others 8 (16)";
 	if (trace_id_is_zero(row->event.trace_id))
 		return "no trace_id";
 	if ((form->needs & NEEDS_ID1) && row->event.id1 == 0)

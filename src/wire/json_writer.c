@@ -221,8 +221,9 @@ void json_put_double(struct json_writer *w, double value)
 		json_put_json(w, SLICE("\"NaN\""));
 	else if (isinf(value))
 		json_put_json(w, value > 0 ? SLICE("\"Infinity\"") : SLICE("\"-Infinity\""));
-	else if (fabs(value) < INTEGER_MAX && value == (double)(int64_t)value &&
-		 !(value == 0 && signbit(value)))
+	else if (value == 0 && signbit(value))
+		json_put_json(w, SLICE("-0.0")); /* some take -0 for an integer */
+	else if (fabs(value) < INTEGER_MAX && value == (double)(int64_t)value)
 		json_put_i64(w, (int64_t)value);
 	else
 		json_put_json(w, slice_of(text, number_format_double(value, text)));

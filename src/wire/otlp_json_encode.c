@@ -3,50 +3,7 @@
  * Fields with their default are not written.  64-bit integers are strings, ids hex, enums numbers:
  * what the specification asks for. */
 #include "wire/otlp_json.h"
-#include "wire/otlp_json_value.h"
-
-static void put_text(struct json_writer *w, const char *name, const struct batch *b, uint32_t code)
-{
-	if (code == 0)
-		return;
-	json_put_name(w, name);
-	json_put_string(w, batch_text(b, code));
-}
-
-static void put_number(struct json_writer *w, const char *name, int64_t value)
-{
-	if (value == 0)
-		return;
-	json_put_name(w, name);
-	json_put_i64(w, value);
-}
-
-static void put_time(struct json_writer *w, const char *name, uint64_t ns)
-{
-	if (ns == 0)
-		return;
-	json_put_name(w, name);
-	json_put_u64_text(w, ns);
-}
-
-static void put_trace_id(struct json_writer *w, const char *name, struct trace_id id)
-{
-	if (trace_id_is_zero(id))
-		return;
-	json_put_name(w, name);
-	json_put_hex(w, id.b, sizeof(id.b));
-}
-
-static void put_span_id(struct json_writer *w, const char *name, span_id_t id)
-{
-	uint8_t bytes[8];
-
-	if (id == 0)
-		return;
-	store_be64(bytes, id);
-	json_put_name(w, name);
-	json_put_hex(w, bytes, sizeof(bytes));
-}
+#include "wire/otlp_json_put.h"
 
 /* --- values --- */
 
@@ -128,17 +85,13 @@ void otlp_json_put_attrs(struct json_writer *w, const struct batch *b, struct at
 	json_end_array(w);
 }
 
-static void put_attrs(struct json_writer *w, const struct batch *b, struct attr_range range)
-{
-	if (range.count == 0)
-		return;
-	json_put_name(w, "attributes");
-	otlp_json_put_attrs(w, b, range);
-}
-
 /* The kvlist that stands for an EntityRef has its keys from this format. */
 static void put_entity(struct json_writer *w, const struct batch *b, const struct attr *entity)
 {
+	if (entity->type == VALUE_RAW) {
+		otlp_json_put_raw_entity(w, batch_text(b, entity->string));
+		return;
+	}
 	json_begin_object(w);
 	for (uint32_t i = 0; i < entity->children.count; i++) {
 		const struct attr *a = &b->nested[entity->children.first + i];
@@ -216,19 +169,6 @@ static void put_rows(struct json_writer *w, const struct event_ref *refs, size_t
 	}
 	if (begun)
 		json_end_array(w);
-}
-
-static void put_status(struct json_writer *w, const struct batch *b, const struct event *e)
-{
-	const struct event_extra *x = batch_extra_get(b, e);
-
-	if (e->status == 0 && x->status_message == 0)
-		return;
-	json_put_name(w, "status");
-	json_begin_object(w);
-	put_text(w, "message", b, x->status_message);
-	put_number(w, "code", e->status);
-	json_end_object(w);
 }
 
 /* The row at refs[0] and those behind it that belong to it. */
@@ -326,24 +266,17 @@ static void put_scope(struct json_writer *w, const struct batch *b, const struct
 	json_end_object(w);
 }
 
-/* One of the two requests: the names of its lists, the rows it holds. */
-struct request {
-	const char *groups, *scopes, *members;
-	enum event_type type;
-	size_t (*put)(struct json_writer *w, const struct event_ref *refs, size_t n);
-};
-
 /* What is left of the rows, from the first that begins a member on. */
 struct rows {
 	const struct event_ref *refs;
 	size_t n;
 };
 
-static void pass_over(struct rows *rows, size_t n, enum event_type type)
+static void pass_over(struct rows *rows, size_t n, const struct otlp_json_request *q)
 {
 	rows->refs += n;
 	rows->n -= n;
-	while (rows->n > 0 && event_get(rows->refs[0])->type != type) {
+	while (rows->n > 0 && !q->begins(event_get(rows->refs[0]))) {
 		rows->refs++;
 		rows->n--;
 	}
@@ -354,7 +287,8 @@ static bool same_resource(struct event_ref a, struct event_ref b)
 	return a.batch == b.batch && event_get(a)->resource == event_get(b)->resource;
 }
 
-static void put_scope_group(struct json_writer *w, const struct request *q, struct rows *rows)
+static void put_scope_group(struct json_writer *w, const struct otlp_json_request *q,
+			    struct rows *rows)
 {
 	struct event_ref lead = rows->refs[0];
 	const struct scope *scope = &lead.batch->scopes[event_get(lead)->scope];
@@ -365,15 +299,18 @@ static void put_scope_group(struct json_writer *w, const struct request *q, stru
 	json_begin_array(w);
 	while (rows->n > 0 && same_resource(lead, rows->refs[0]) &&
 	       event_get(lead)->scope == event_get(rows->refs[0])->scope)
-		pass_over(rows, q->put(w, rows->refs, rows->n), q->type);
+		pass_over(rows, q->put(w, rows->refs, rows->n), q);
 	json_end_array(w);
 	put_text(w, "schemaUrl", lead.batch, scope->schema_url);
 	json_end_object(w);
 }
 
-/* The list of groups, under its name. */
-static void put_groups(struct json_writer *w, const struct request *q, struct rows rows)
+void otlp_json_put_groups(struct json_writer *w, const struct otlp_json_request *q,
+			  const struct event_ref *refs, size_t n)
 {
+	struct rows rows = {refs, n};
+
+	pass_over(&rows, 0, q);
 	json_put_name(w, q->groups);
 	json_begin_array(w);
 	while (rows.n > 0) {
@@ -393,23 +330,27 @@ static void put_groups(struct json_writer *w, const struct request *q, struct ro
 	json_end_array(w);
 }
 
-static const struct request traces = {"resourceSpans", "scopeSpans", "spans", EVENT_SPAN, put_span};
-static const struct request logs = {"resourceLogs", "scopeLogs", "logRecords", EVENT_LOG, put_log};
-
-static struct rows rows_of(const struct event_ref *refs, size_t n, const struct request *q)
+static bool is_span(const struct event *e)
 {
-	struct rows rows = {refs, n};
-
-	pass_over(&rows, 0, q->type);
-	return rows;
+	return e->type == EVENT_SPAN;
 }
+
+static bool is_log(const struct event *e)
+{
+	return e->type == EVENT_LOG;
+}
+
+static const struct otlp_json_request traces = {"resourceSpans", "scopeSpans", "spans", is_span,
+						put_span};
+static const struct otlp_json_request logs = {"resourceLogs", "scopeLogs", "logRecords", is_log,
+					      put_log};
 
 void otlp_json_encode_traces(const struct event_ref *refs, size_t n, struct buffer *out)
 {
 	struct json_writer w = json_write(out);
 
 	json_begin_object(&w);
-	put_groups(&w, &traces, rows_of(refs, n, &traces));
+	otlp_json_put_groups(&w, &traces, refs, n);
 	json_end_object(&w);
 }
 
@@ -418,18 +359,27 @@ void otlp_json_encode_logs(const struct event_ref *refs, size_t n, struct buffer
 	struct json_writer w = json_write(out);
 
 	json_begin_object(&w);
-	put_groups(&w, &logs, rows_of(refs, n, &logs));
+	otlp_json_put_groups(&w, &logs, refs, n);
 	json_end_object(&w);
+}
+
+static bool has(const struct event_ref *refs, size_t n, bool (*which)(const struct event *e))
+{
+	for (size_t i = 0; i < n; i++)
+		if (which(event_get(refs[i])))
+			return true;
+	return false;
 }
 
 void otlp_json_encode(const struct event_ref *refs, size_t n, struct buffer *out)
 {
-	struct rows records = rows_of(refs, n, &logs);
+	bool records = has(refs, n, is_log);
 	struct json_writer w = json_write(out);
 
 	json_begin_object(&w);
-	put_groups(&w, &traces, rows_of(refs, n, &traces));
-	if (records.n > 0)
-		put_groups(&w, &logs, records);
+	if (!records || has(refs, n, is_span))
+		otlp_json_put_groups(&w, &traces, refs, n);
+	if (records)
+		otlp_json_put_groups(&w, &logs, refs, n);
 	json_end_object(&w);
 }

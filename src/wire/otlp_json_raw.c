@@ -121,3 +121,34 @@ void otlp_json_put_raw_pair(struct json_writer *w, struct slice pair)
 {
 	put_pair(w, pair, 0);
 }
+
+void otlp_json_put_raw_entity(struct json_writer *w, struct slice entity)
+{
+	static const char *const names[] = {"schemaUrl", "type", "idKeys", "descriptionKeys"};
+
+	json_begin_object(w);
+	for (uint32_t number = 1; number <= 4; number++) {
+		struct pb_reader r = pb_open(entity);
+		struct slice last = {0};
+		struct pb_field f;
+		bool begun = false;
+
+		while (pb_next(&r, &f)) {
+			if (f.tag != PB_TAG(number, PB_BYTES))
+				continue;
+			last = f.bytes;
+			if (!begun)
+				json_put_name(w, names[number - 1]);
+			if (!begun && number > 2)
+				json_begin_array(w);
+			begun = true;
+			if (number > 2)
+				json_put_string(w, f.bytes);
+		}
+		if (begun && number > 2)
+			json_end_array(w);
+		else if (begun)
+			json_put_string(w, last);
+	}
+	json_end_object(w);
+}

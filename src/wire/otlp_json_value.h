@@ -63,4 +63,7 @@ void otlp_json_put_raw(struct json_writer *w, struct slice any);
 /* Writes a protobuf KeyValue (VALUE_RAW_PAIR) the same way. */
 void otlp_json_put_raw_pair(struct json_writer *w, struct slice pair);
 
+/* Writes a protobuf EntityRef (VALUE_RAW among a resource's entities) the same way. */
+void otlp_json_put_raw_entity(struct json_writer *w, struct slice entity);
+
 #endif

@@ -186,6 +186,11 @@ def to_base64(text):
     return base64.b64encode(binascii.unhexlify(text)).decode()
 
 
+def strip(request):
+    """Without empty lists: a request for nothing says that it has no spans."""
+    return {key: value for key, value in request.items() if value}
+
+
 class Codecs(unittest.TestCase):
     """One table: codec, its JSON sister, the request message, the rules of its random messages."""
 
@@ -203,9 +208,9 @@ class Codecs(unittest.TestCase):
             'Link.trace_id': some_id(16), 'Link.span_id': some_id(8),
             'LogRecord.trace_id': some_id(16), 'LogRecord.span_id': maybe_id(8)}
         cls.table = [
-            ('events', None, cls.events.ExportEventsRequest, cls.event_rules),
-            ('otlp', None, cls.otlp.ExportTraceServiceRequest, cls.otlp_rules),
-            ('otlp-logs', None, cls.otlp.ExportLogsServiceRequest, cls.otlp_rules),
+            ('events', 'events-json', cls.events.ExportEventsRequest, cls.event_rules),
+            ('otlp', 'otlp-json', cls.otlp.ExportTraceServiceRequest, cls.otlp_rules),
+            ('otlp-logs', 'otlp-json', cls.otlp.ExportLogsServiceRequest, cls.otlp_rules),
         ]
 
     def make(self, request, rules, unknown=False):
@@ -229,20 +234,16 @@ class Codecs(unittest.TestCase):
 
     def test_json_of_ours_is_read_by_python(self):
         for codec, text, request, rules in self.table:
-            if not text:
-                continue
             with self.subTest(codec=text):
                 before = self.make(request, rules)
                 self.only_one_kind(before)
                 answers, stderr = convert(codec, text, [m.SerializeToString() for m in before])
                 self.assertEqual(stderr, '')
-                after = [json_format.ParseDict(swap_ids(json.loads(a), to_base64), request()) for a in answers]
+                after = [json_format.ParseDict(swap_ids(strip(json.loads(a)), to_base64), request()) for a in answers]
                 self.assert_same(text, before, after)
 
     def test_json_of_python_is_read_by_us(self):
         for codec, text, request, rules in self.table:
-            if not text:
-                continue
             with self.subTest(codec=text):
                 before = self.make(request, rules)
                 self.only_one_kind(before)

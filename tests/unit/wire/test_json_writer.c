@@ -82,7 +82,7 @@ static void doubles_are_short(void **state)
 		const char *json;
 	} rows[] = {
 		{0.0, "0"},
-		{-0.0, "-0"},
+		{-0.0, "-0.0"},
 		{5, "5"},
 		{-3, "-3"},
 		{0.1, "0.1"},
