@@ -24,6 +24,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "bench/grpc_client.h"
 #include "bench/spans.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
@@ -314,23 +315,12 @@ static CURL *open_handle(const struct sender *s, struct curl_slist **headers)
 	CURL *curl = curl_easy_init();
 	char url[160];
 
-	if (s->protocol == GRPC) {
-		snprintf(
-			url, sizeof(url),
-			"http://127.0.0.1:%d/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-			s->server->grpc);
-		*headers = curl_slist_append(*headers, "Content-Type: application/grpc");
-		*headers = curl_slist_append(*headers, "TE: trailers");
-		curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-	} else {
-		snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/traces", s->server->http);
-		*headers = curl_slist_append(*headers,
-					     s->protocol == HTTP_JSON
-						     ? "Content-Type: application/json"
-						     : "Content-Type: application/x-protobuf");
-		if (s->protocol == HTTP_GZIP)
-			*headers = curl_slist_append(*headers, "Content-Encoding: gzip");
-	}
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/traces", s->server->http);
+	*headers = curl_slist_append(*headers, s->protocol == HTTP_JSON
+						       ? "Content-Type: application/json"
+						       : "Content-Type: application/x-protobuf");
+	if (s->protocol == HTTP_GZIP)
+		*headers = curl_slist_append(*headers, "Content-Encoding: gzip");
 	*headers = curl_slist_append(*headers, "Expect:");
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_POST, 1L);
@@ -340,7 +330,7 @@ static CURL *open_handle(const struct sender *s, struct curl_slist **headers)
 	return curl;
 }
 
-static void *send_bodies(void *context)
+static void *send_http(void *context)
 {
 	struct sender *s = context;
 	struct curl_slist *headers = NULL;
@@ -361,6 +351,19 @@ static void *send_bodies(void *context)
 	return NULL;
 }
 
+static void *send_grpc(void *context)
+{
+	static const char path[] = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+	struct sender *s = context;
+	struct grpc_client *client = grpc_client_open(s->server->grpc);
+
+	for (size_t i = s->first; i < body_n; i += CONNECTIONS)
+		s->failed += !client || grpc_client_call(client, path, buffer_get(&bodies[i])) != 0;
+	if (client)
+		grpc_client_close(client);
+	return NULL;
+}
+
 static double server_run(const char *causet, enum protocol protocol, long *ret_rss)
 {
 	struct server server = {0};
@@ -371,7 +374,8 @@ static double server_run(const char *causet, enum protocol protocol, long *ret_r
 	before = cpu_of(server.pid);
 	for (size_t c = 0; c < CONNECTIONS; c++) {
 		senders[c] = (struct sender){.server = &server, .protocol = protocol, .first = c};
-		pthread_create(&senders[c].thread, NULL, send_bodies, &senders[c]);
+		pthread_create(&senders[c].thread, NULL, protocol == GRPC ? send_grpc : send_http,
+			       &senders[c]);
 	}
 	for (size_t c = 0; c < CONNECTIONS; c++) {
 		pthread_join(senders[c].thread, NULL);
