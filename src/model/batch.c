@@ -231,11 +231,14 @@ uint32_t batch_nested(struct batch *b, uint32_t count)
 
 struct event_extra *batch_extra(struct batch *b, uint32_t event_index)
 {
-	struct event *e = &b->events[event_index];
+	struct event *e;
 
+	if (b->failed)
+		return &b->extras[0]; /* nobody reads it any more, and the row may not be there */
+	e = &b->events[event_index];
 	if (e->extra == 0) {
 		if (!reserve(b, &b->extras, &b->extra_capacity, b->extra_n + 1, sizeof(*b->extras)))
-			return &b->extras[0]; /* the batch has failed: nobody reads it */
+			return &b->extras[0];
 		b->extras[b->extra_n] = (struct event_extra){0};
 		e->extra = (uint32_t)b->extra_n++;
 	}
