@@ -178,7 +178,7 @@ static void conn_run(struct http_conn *c)
 	bool unsent;
 	int events;
 
-	if (c->closed)
+	if (c->closed || !c->poll_ready)
 		return;
 	if (c->tls)
 		tls_pump(c);
