@@ -64,6 +64,7 @@ struct http_exchange {
 	bool head_overflow; /* HTTP/2: more headers than allowed; the rest was ignored */
 	bool body_ended;    /* HTTP/2: the client has sent everything */
 	bool refused;       /* the HTTP layer itself has answered */
+	bool reply_sent;    /* HTTP/2: the answer is out, the client still sends */
 
 	/* out */
 	bool answered;

@@ -247,18 +247,21 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
 	return 0;
 }
 
-/* The answer is out and the client still sends: tell it to stop. */
+/* The answer is out and the client still sends: what comes is thrown away for a while, then the
+ * stream is reset.  At once would be allowed, but curl 7.88 then loses the answer. */
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
+	struct http_conn *c = user;
 	struct http_exchange *x;
 
 	if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
 	    !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		return 0;
 	x = exchange_at(session, frame->hd.stream_id);
-	if (x && !x->body_ended)
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
-					  NGHTTP2_NO_ERROR);
+	if (x && !x->body_ended) {
+		x->reply_sent = true;
+		x->body_deadline_ms = c->loop->now_ms + c->loop->server->limits.linger_ms;
+	}
 	return 0;
 }
 
@@ -349,6 +352,10 @@ void h2_tick(struct http_conn *c, int64_t now_ms)
 	for (struct http_exchange *x = c->exchanges; x; x = x->next) {
 		if (conn_body_late(x, now_ms)) {
 			h2_answer(c, x);
+		} else if (x->reply_sent && now_ms >= x->body_deadline_ms) {
+			x->reply_sent = false;
+			nghttp2_submit_rst_stream(c->h2.session, NGHTTP2_FLAG_NONE, x->stream_id,
+						  NGHTTP2_NO_ERROR);
 		} else if (x->state == EXCHANGE_HEAD && now_ms >= x->body_deadline_ms) {
 			http_count(&c->loop->server->counters.refused[HTTP_REFUSED_HEADER_TIME], 1);
 			nghttp2_session_terminate_session(c->h2.session, NGHTTP2_NO_ERROR);
