@@ -18,6 +18,7 @@ struct grpc_call *grpc_call_free(struct grpc_call *g)
 {
 	if (g) {
 		buffer_done(&g->in);
+		buffer_done(&g->held);
 		buffer_done(&g->out);
 		pthread_mutex_destroy(&g->lock);
 		free(g);
@@ -154,8 +155,16 @@ void grpc_call_input(struct http_exchange *x, struct slice bytes)
 		bool waiting = g->in.n > 0;
 		struct slice have = waiting ? buffer_get(&g->in) : bytes;
 		size_t need = GRPC_FRAME_HEAD;
-		int r = grpc_frame_head(have, &frame);
+		int r;
 
+		if (g->paused || g->held.n) {
+			buffer_slice(&g->held, bytes); /* at most a window's worth */
+			if (g->held.failed)
+				refuse(x, GRPC_RESOURCE_EXHAUSTED, HTTP_REFUSED_MEMORY,
+				       "out of memory");
+			return;
+		}
+		r = grpc_frame_head(have, &frame);
 		if (r < 0) {
 			refuse(x, GRPC_INTERNAL, HTTP_REFUSED_MALFORMED,
 			       "a message frame is malformed");
@@ -195,14 +204,45 @@ void grpc_call_half_close(struct http_exchange *x)
 {
 	struct grpc_call *g = x->grpc;
 
-	if (g->half_closed || x->answered)
-		return;
 	g->half_closed = true;
+	if (g->half_close_told || x->answered || g->paused || g->held.n)
+		return;
+	g->half_close_told = true;
 	if (g->in.n)
 		refuse(x, GRPC_INTERNAL, HTTP_REFUSED_MALFORMED,
 		       "the stream ended inside a message");
 	else if (g->handler.on_half_close)
 		g->handler.on_half_close(&x->req, g->handler.context);
+}
+
+size_t grpc_call_resume(struct http_exchange *x)
+{
+	struct grpc_call *g = x->grpc;
+	struct buffer held = g->held;
+	size_t unread = g->unread;
+
+	if (g->paused)
+		return 0;
+	g->held = (struct buffer){0};
+	grpc_call_input(x, buffer_get(&held));
+	buffer_done(&held);
+	if (g->paused)
+		return 0; /* again, before all was delivered */
+	g->unread = 0;
+	if (g->half_closed)
+		grpc_call_half_close(x);
+	return unread;
+}
+
+void http_grpc_pause(struct http_request *req)
+{
+	exchange_of(req)->grpc->paused = true;
+}
+
+void http_grpc_resume(struct http_request *req)
+{
+	exchange_of(req)->grpc->paused = false;
+	loop_post(exchange_of(req), POST_WAKE);
 }
 
 int64_t grpc_call_output(struct http_exchange *x, char *to, size_t room)

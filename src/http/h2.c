@@ -222,7 +222,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, c
 		grpc_call_input(x, slice_of(p, n));
 		if (x->answered)
 			h2_answer(c, x);
-		if (x->grpc->paused) {
+		if (x->grpc->held.n) {
 			x->grpc->unread += n;
 			return 0;
 		}
@@ -374,22 +374,4 @@ void h2_drain(struct http_conn *c)
 	nghttp2_submit_goaway(c->h2.session, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(c->h2.session),
 			      NGHTTP2_NO_ERROR, NULL, 0);
-}
-
-void http_grpc_pause(struct http_request *req)
-{
-	exchange_of(req)->grpc->paused = true;
-}
-
-void http_grpc_resume(struct http_request *req)
-{
-	struct http_exchange *x = exchange_of(req);
-	size_t n = x->grpc->unread;
-
-	x->grpc->paused = false;
-	x->grpc->unread = 0;
-	if (!x->conn || n == 0)
-		return;
-	nghttp2_session_consume_stream(x->conn->h2.session, x->stream_id, n);
-	loop_post(x, POST_WAKE); /* so that the window update is sent */
 }

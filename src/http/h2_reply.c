@@ -179,6 +179,16 @@ void h2_answer(struct http_conn *c, struct http_exchange *x)
 
 void h2_wake(struct http_conn *c, struct http_exchange *x)
 {
+	if (x->grpc && !x->answered) {
+		size_t n = grpc_call_resume(x);
+
+		if (n)
+			nghttp2_session_consume_stream(c->h2.session, x->stream_id, n);
+		if (x->answered) {
+			h2_answer(c, x);
+			return;
+		}
+	}
 	if (x->grpc && !x->answered && !x->grpc->opened && !grpc_call_is_empty(x))
 		open_call(c, x);
 	else if (x->state == EXCHANGE_REPLY || (x->grpc && x->grpc->opened))

@@ -262,7 +262,6 @@ void listen_close(struct http_server *server)
 		struct http_endpoint *e = &server->endpoints[i];
 
 		if (e->poll_ready) {
-			uv_poll_stop(&e->poll);
 			uv_close((uv_handle_t *)&e->poll, NULL);
 			e->poll_ready = false;
 		}

@@ -107,9 +107,11 @@ static void conn_close(struct http_conn *c)
 	atomic_fetch_sub_explicit(&loop->server->counters.connections_open, 1,
 				  memory_order_relaxed);
 	if (c->poll_ready) {
-		uv_poll_stop(&c->poll);
-		close(c->fd);
+		int fd = c->fd;
+
+		/* First forgotten by this loop, then closed: another may get the number at once. */
 		uv_close((uv_handle_t *)&c->poll, closed);
+		close(fd);
 	} else {
 		close(c->fd);
 		free(c);

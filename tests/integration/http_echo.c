@@ -174,22 +174,50 @@ static void dispatch(struct http_request *req, void *context)
 	}
 }
 
-/* Bidirectional: every message comes back; "pause" makes the reader rest for a moment. */
+/* Bidirectional: every message comes back.  When the client does not take them the reader rests,
+ * and the one message that found no room waits. */
+struct echo {
+	struct buffer waiting;
+	bool has_waiting;
+};
+
 static void echo_message(struct http_request *req, void *context, struct slice message)
 {
-	int r = http_grpc_send(req, message);
+	struct echo *e = req->user;
 
-	if (r < 0 && r != -EPIPE)
-		fprintf(stderr, "send: %s\n", strerror(-r));
+	if (http_grpc_send(req, message) != -EAGAIN)
+		return;
+	buffer_slice(&e->waiting, message);
+	e->has_waiting = true;
+	http_grpc_pause(req);
+}
+
+static void echo_writable(struct http_request *req, void *context)
+{
+	struct echo *e = req->user;
+
+	if (!e->has_waiting)
+		return;
+	if (http_grpc_send(req, buffer_get(&e->waiting)) == -EAGAIN)
+		return;
+	buffer_clear(&e->waiting);
+	e->has_waiting = false;
+	http_grpc_resume(req);
 }
 
 static void echo_end(struct http_request *req, void *context)
 {
+	struct echo *e = req->user;
+
+	buffer_done(&e->waiting);
 	http_grpc_finish(req, GRPC_OK, "", slice_of(NULL, 0));
 }
 
 static void echo_cancel(struct http_request *req, void *context)
 {
+	struct echo *e = req->user;
+
+	buffer_done(&e->waiting);
 	say_cancelled(req, context);
 	http_grpc_finish(req, GRPC_CANCELLED, "", slice_of(NULL, 0));
 }
@@ -198,6 +226,12 @@ static void echo_cancel(struct http_request *req, void *context)
 struct sum {
 	uint64_t bytes;
 };
+
+static void sum_cancel(struct http_request *req, void *context)
+{
+	say_cancelled(req, context);
+	http_grpc_finish(req, GRPC_CANCELLED, "", slice_of(NULL, 0));
+}
 
 static void sum_message(struct http_request *req, void *context, struct slice message)
 {
@@ -239,12 +273,16 @@ static void many_message(struct http_request *req, void *context, struct slice m
 
 static void admit(struct http_request *req, void *context)
 {
-	static const struct http_grpc_stream echo = {echo_message, echo_end, NULL, echo_cancel,
-						     NULL};
-	static const struct http_grpc_stream total = {sum_message, sum_end, NULL, echo_cancel,
-						      NULL};
-	static const struct http_grpc_stream many = {many_message, many_more, many_more,
-						     echo_cancel, NULL};
+	static const struct http_grpc_stream echo = {.on_message = echo_message,
+						     .on_half_close = echo_end,
+						     .on_writable = echo_writable,
+						     .on_cancel = echo_cancel};
+	static const struct http_grpc_stream total = {
+		.on_message = sum_message, .on_half_close = sum_end, .on_cancel = sum_cancel};
+	static const struct http_grpc_stream many = {.on_message = many_message,
+						     .on_half_close = many_more,
+						     .on_writable = many_more,
+						     .on_cancel = sum_cancel};
 
 	if (slice_eq(req->path, SLICE("/nowhere")) ||
 	    slice_eq(req->path, SLICE("/test.Echo/Nowhere"))) {
@@ -252,6 +290,7 @@ static void admit(struct http_request *req, void *context)
 	} else if (slice_eq(req->path, SLICE("/tiny"))) {
 		req->max_body = 10;
 	} else if (slice_eq(req->path, SLICE("/test.Echo/Bidi"))) {
+		req->user = arena_zalloc(&req->arena, 1, sizeof(struct echo));
 		http_grpc_open(req, &echo);
 	} else if (slice_eq(req->path, SLICE("/test.Echo/Sum"))) {
 		req->user = arena_zalloc(&req->arena, 1, sizeof(struct sum));
