@@ -276,8 +276,8 @@ static void server_start(struct server *s, const char *causet)
 		text[n] = '\0';
 		if (f)
 			fclose(f);
-		s->http = port_of(text, "otlp-http");
-		s->grpc = port_of(text, "otlp-grpc");
+		s->http = port_of(text, "otlp_http_port");
+		s->grpc = port_of(text, "otlp_grpc_port");
 		usleep(20000);
 	}
 	if (s->http == 0) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "ingest/ingest.h"
 
 struct page {
 	struct buffer *out;
@@ -88,6 +89,47 @@ static void http_metrics(struct page *p, const struct http_counters *c)
 		snprintf(labels, sizeof(labels), "{cause=\"%s\"}", http_refusal_name(i));
 		sample(p, "causet_http_refused_total", labels, c->refused[i]);
 	}
+}
+
+/* One family, a sample for each kind of request. */
+static void by_kind(struct page *p, const struct ingest_counters *c, size_t field, const char *name,
+		    const char *help)
+{
+	family(p, name, "counter", help);
+	for (int kind = 0; kind < INGEST_KINDS; kind++) {
+		const char *row = (const char *)&c->kinds[kind];
+		char labels[32];
+
+		snprintf(labels, sizeof(labels), "{kind=\"%s\"}", ingest_kind_name(kind));
+		sample(p, name, labels, *(const _Atomic uint64_t *)(const void *)(row + field));
+	}
+}
+
+static void ingest_metrics(struct page *p, const struct ingest_counters *c)
+{
+#define FIELD(name)                                                                                \
+	(offsetof(struct ingest_counters, kinds[0].name) - offsetof(struct ingest_counters, kinds))
+	by_kind(p, c, FIELD(requests), "causet_ingest_requests_total",
+		"Requests to take something in.");
+	by_kind(p, c, FIELD(bytes), "causet_ingest_bytes_total",
+		"Bytes of their bodies, decompressed.");
+	by_kind(p, c, FIELD(accepted), "causet_ingest_accepted_total",
+		"Spans, log records and events acknowledged.");
+	by_kind(p, c, FIELD(rejected), "causet_ingest_rejected_total",
+		"Spans, log records, data points and events refused one by one.");
+	by_kind(p, c, FIELD(malformed), "causet_ingest_malformed_total",
+		"Requests that could not be read.");
+	by_kind(p, c, FIELD(repeated), "causet_ingest_repeated_total",
+		"Requests seen before: acknowledged, not stored again.");
+	by_kind(p, c, FIELD(refused), "causet_ingest_refused_total",
+		"Requests the store had no room for.");
+	by_kind(p, c, FIELD(failed), "causet_ingest_failed_total",
+		"Requests the store could not keep.");
+#undef FIELD
+	counter(p, "causet_ingest_attributes_dropped_total",
+		"Attributes dropped by redaction rules.", c->attributes_dropped);
+	counter(p, "causet_ingest_attributes_hashed_total", "Attributes hashed by redaction rules.",
+		c->attributes_hashed);
 }
 
 static void store_metrics(struct page *p, struct store *store)
@@ -170,6 +212,8 @@ void metrics_write(struct api *api, bool openmetrics, struct buffer *out)
 	      atomic_load(&api->ready));
 	if (counters)
 		http_metrics(&p, counters);
+	if (api->ingest)
+		ingest_metrics(&p, ingest_counters(api->ingest));
 	store_metrics(&p, api->store);
 	pool_metrics(&p, api->pool);
 	process_metrics(&p, api->started_ns);

@@ -2,6 +2,7 @@
 #include "ingest/forms.h"
 
 #include "base/cleanup.h"
+#include "wire/events_json.h"
 #include "wire/events_proto.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
@@ -30,6 +31,7 @@ static const struct ingest_form forms[] = {
 	{INGEST_LOGS, JSON, false, 3, otlp_json_decode_logs},
 	{INGEST_METRICS, JSON, false, 3, metrics_json},
 	{INGEST_EVENTS, PROTOBUF, true, 1, events_proto_decode},
+	{INGEST_EVENTS, JSON, false, 3, events_json_decode},
 };
 
 static bool is_type(struct slice type, const struct ingest_form *form)

@@ -16,6 +16,7 @@
 #include "catalog/catalog.h"
 #include "core/clock.h"
 #include "http/server.h"
+#include "ingest/ingest.h"
 #include "server/folder.h"
 #include "server/listeners.h"
 #include "server/notify.h"
@@ -29,6 +30,7 @@ struct server {
 	int folder; /* the lock */
 	struct catalog *catalog;
 	struct store *store;
+	struct ingest *ingest;
 	struct pool *pool;
 	struct http_server *http;
 	struct listeners listeners;
@@ -40,6 +42,7 @@ static void server_done(struct server *s)
 {
 	s->http = http_server_stop(s->http, 0);
 	s->pool = pool_stop(s->pool);
+	s->ingest = ingest_close(s->ingest);
 	s->store = store_close(s->store);
 	s->catalog = catalog_close(s->catalog);
 	listeners_done(&s->listeners);
@@ -71,6 +74,18 @@ static int network_start(struct server *s, struct error *error)
 	return r;
 }
 
+static int ingest_start(struct server *s, struct error *error)
+{
+	const struct ingest_options options = {
+		.store = s->store,
+		.catalog = s->catalog,
+		.repeat_ns = s->config->dedup_window_ns,
+		.fail = api_fail,
+	};
+
+	return ingest_open(&options, &s->ingest, error);
+}
+
 static int server_open(struct server *s, struct error *error)
 {
 	const struct config *c = s->config;
@@ -87,10 +102,13 @@ static int server_open(struct server *s, struct error *error)
 		r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
 	if (r < 0)
 		return error_set(error, r, "cannot start: %s", strerror(-r));
-	r = listeners_init(&s->listeners, c, error);
+	r = ingest_start(s, error);
+	if (r == 0)
+		r = listeners_init(&s->listeners, c, error);
 	if (r < 0)
 		return r;
 	s->api.store = s->store;
+	s->api.ingest = s->ingest;
 	s->api.catalog = s->catalog;
 	s->api.pool = s->pool;
 	s->api.auth = c->auth;
