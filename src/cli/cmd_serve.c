@@ -1,5 +1,6 @@
 /* cli/cmd_serve.c - `causet serve`. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
@@ -44,7 +45,7 @@ static int settings_again(void *context, struct config *fresh, struct error *err
 	return r;
 }
 
-/* What a person at a terminal wants to know first; a log has one line of it. */
+/* What a person who starts the server wants to know first; a service's log has one line of it. */
 static void tell_ready(void *context, const int ports[], const char *host)
 {
 	struct cli *cli = context;
@@ -61,8 +62,8 @@ static void tell_ready(void *context, const int ports[], const char *host)
 			buffer_printf(&line, " %s %d", listener_name(bit), ports[bit]);
 	log_info("causet %s listens on %s:%s; state in %s", CAUSET_VERSION,
 		 *host ? host : "every interface", buffer_cstr(&line), c->data);
-	if (!isatty(STDERR_FILENO))
-		return;
+	if (getenv("NOTIFY_SOCKET") || getenv("JOURNAL_STREAM"))
+		return; /* under a service manager nobody sits there */
 	if (ports[0])
 		fprintf(stderr, "  OTLP/gRPC  %s://%s:%d\n", scheme, shown, ports[0]);
 	if (ports[1])
@@ -79,9 +80,9 @@ static void tell_ready(void *context, const int ports[], const char *host)
 			"\"scopeSpans\":[{\"spans\":[{\"traceId\":\"5b8efff798038103d269b633813fc60c\",\"spanId\":\"eee19b7ec3c1b174\","
 			"\"name\":\"GET /cart\",\"kind\":2,\"startTimeUnixNano\":\"1700000000000000000\","
 			"\"endTimeUnixNano\":\"1700000000120000000\"}]}]}]}'\n"
-			"  causet traces\n"
-			"  causet trace 5b8efff798038103d269b633813fc60c\n",
-			scheme, shown, ports[1]);
+			"  %s traces\n"
+			"  %s trace 5b8efff798038103d269b633813fc60c\n",
+			scheme, shown, ports[1], program_invocation_name, program_invocation_name);
 	fputs("Ctrl-C stops the server.\n", stderr);
 }
 
