@@ -129,9 +129,10 @@ struct trace_block {
 	uint32_t child_n;
 	uint32_t point_first, point_n; /* in points */
 	uint32_t inferred;             /* into inferred, or TRACE_NONE */
-	uint16_t repairs;              /* enum trace_repair */
-	uint16_t bits;                 /* enum trace_block_bits */
-	int32_t kind;                  /* enum span_kind */
+	uint32_t ends_in; /* highest ancestor whose end is after its own, by causality.h */
+	uint16_t repairs; /* enum trace_repair */
+	uint16_t bits;    /* enum trace_block_bits */
+	int32_t kind;     /* enum span_kind */
 };
 
 /* POINT, LOG, and the instants of native events (SEND, ENQUEUE, LOCK_ACQUIRE, …): the row's type
@@ -211,7 +212,7 @@ struct trace {
 	size_t edge_n;
 	struct trace_link *links;
 	size_t link_n;
-	struct trace_counter *counters;
+	struct trace_counter *counters; /* by block, then time */
 	size_t counter_n;
 	struct trace_inferred *inferred;
 	size_t inferred_n;
