@@ -278,6 +278,8 @@ static int decode_span(struct otlp_decoder *d, struct slice bytes, uint32_t reso
 	const char *objection;
 	int error;
 
+	if (b->failed)
+		return b->failed;
 	row->resource = resource;
 	row->scope = scope;
 	row->type = EVENT_SPAN;
