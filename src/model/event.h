@@ -73,6 +73,7 @@ enum event_bits {
 	EVENT_TRACE_ID_64 = 1 << 0, /* Zipkin, Jaeger: the id came as 16 digits */
 	EVENT_SHARED = 1 << 1,      /* Zipkin: server side of a span id used by both sides */
 	EVENT_DEBUG = 1 << 2,       /* Zipkin: debug flag */
+	EVENT_FORMAT_BIT = 1 << 3,  /* this and those above mean what the row's format says */
 };
 
 struct event {

@@ -6,6 +6,7 @@
 #include "wire/events_proto.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
+#include "wire/zipkin_json.h"
 
 static const struct codec codecs[] = {
 	{
@@ -57,6 +58,16 @@ static const struct codec codecs[] = {
 		.appends = true,
 		.decode = events_json_decode,
 		.encode = events_json_encode,
+	},
+	{
+		.name = "zipkin-json",
+		.title = "Zipkin v2 spans, JSON",
+		.content_type = "application/json",
+		.extensions = "zipkin.json zipkin",
+		.frame = FRAME_VALUES,
+		.appends = true,
+		.decode = zipkin_json_decode,
+		.encode = zipkin_json_encode,
 	},
 };
 
