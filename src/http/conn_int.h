@@ -17,7 +17,7 @@
 #include "http/h1_parse.h"
 
 #define CONN_OUT_HIGH ((size_t)256 << 10) /* more waiting output than this stops making more */
-#define CONN_SCRATCH  ((size_t)256 << 10) /* one read at most, unless straight into a body */
+#define CONN_SCRATCH  ((size_t)64 << 10)  /* one read at most, unless straight into a body */
 
 enum conn_protocol { CONN_DETECT, CONN_H1, CONN_H2 };
 

@@ -217,8 +217,7 @@ void exchange_begin(struct http_exchange *x, struct slice target)
 	x->in_callback = false;
 }
 
-/* Counts bytes against the server's budget for bodies. */
-static bool charge(struct http_exchange *x, size_t total)
+bool exchange_charge(struct http_exchange *x, size_t total)
 {
 	struct http_server *server = x->loop->server;
 	size_t more = total - x->charged;
@@ -269,7 +268,7 @@ char *exchange_body_room(struct http_exchange *x, size_t more)
 	/* A length that was only claimed is taken in steps, so that memory follows what comes. */
 	if (need > x->wire.n + GROW_MOST && need > 2 * x->wire.n)
 		need = MAX(x->wire.n + GROW_MOST, 2 * x->wire.n);
-	if (!charge(x, need)) {
+	if (!exchange_charge(x, need)) {
 		refuse_memory(x);
 		return NULL;
 	}
@@ -288,7 +287,7 @@ static int decompress(struct http_exchange *x, enum coding coding, struct slice 
 	size_t limit = MIN(x->req.max_decoded, left);
 	int r = coder_decode(x->loop->coder, coding, in, limit, &x->decoded);
 
-	if (r == 0 && charge(x, x->wire.n + x->decoded.n))
+	if (r == 0 && exchange_charge(x, x->wire.n + x->decoded.n))
 		return 0;
 	if (r == 0 || r == -ENOMEM || (r == -EFBIG && limit < x->req.max_decoded))
 		refuse_memory(x);

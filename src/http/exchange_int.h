@@ -78,6 +78,7 @@ struct http_exchange {
 	struct http_stream stream; /* pull is NULL unless the answer is a stream */
 	bool stream_ended, stream_open, stream_waits;
 	bool reply_has_trailers; /* gRPC: status follows the body */
+	int64_t moved_ms;        /* HTTP/2: when the reply last made progress */
 	int grpc_status;
 	struct slice grpc_message, grpc_details; /* encoded for the header */
 	struct grpc_call *grpc;
@@ -101,6 +102,9 @@ void exchange_expect(struct http_exchange *x, uint64_t length);
 /* Room for `more` body bytes behind wire.n, within the limits; NULL when it was refused (the
  * exchange is then answered). */
 char *exchange_body_room(struct http_exchange *x, size_t more);
+
+/* Counts `total` bytes of the exchange against the server's memory; false when that is too much. */
+bool exchange_charge(struct http_exchange *x, size_t total);
 
 /* The body is complete: decompresses and dispatches.  The exchange may be answered afterwards. */
 void exchange_dispatch(struct http_exchange *x);

@@ -117,6 +117,12 @@ static void refuse(struct http_exchange *x, enum grpc_status status, enum http_r
 	x->grpc_message = slice_cstr(text);
 }
 
+static void refuse_memory(struct http_exchange *x)
+{
+	refuse(x, GRPC_UNAVAILABLE, HTTP_REFUSED_MEMORY,
+	       "too much is being received at once; try again");
+}
+
 /* One whole message, perhaps compressed. */
 static void deliver(struct http_exchange *x, bool compressed, struct slice message)
 {
@@ -142,6 +148,10 @@ static void deliver(struct http_exchange *x, bool compressed, struct slice messa
 		}
 		message = buffer_get(&x->decoded);
 	}
+	if (!exchange_charge(x, g->in.n + g->held.n + x->decoded.n)) {
+		refuse_memory(x);
+		return;
+	}
 	if (g->handler.on_message)
 		g->handler.on_message(&x->req, g->handler.context, message);
 }
@@ -159,9 +169,8 @@ void grpc_call_input(struct http_exchange *x, struct slice bytes)
 
 		if (g->paused || g->held.n) {
 			buffer_slice(&g->held, bytes); /* at most a window's worth */
-			if (g->held.failed)
-				refuse(x, GRPC_RESOURCE_EXHAUSTED, HTTP_REFUSED_MEMORY,
-				       "out of memory");
+			if (g->held.failed || !exchange_charge(x, g->in.n + g->held.n))
+				refuse_memory(x);
 			return;
 		}
 		r = grpc_frame_head(have, &frame);
@@ -187,8 +196,8 @@ void grpc_call_input(struct http_exchange *x, struct slice bytes)
 		have = slice_first(bytes, need - g->in.n);
 		buffer_slice(&g->in, have);
 		bytes = slice_from(bytes, have.n);
-		if (g->in.failed) {
-			refuse(x, GRPC_RESOURCE_EXHAUSTED, HTTP_REFUSED_MEMORY, "out of memory");
+		if (g->in.failed || !exchange_charge(x, g->in.n + g->held.n)) {
+			refuse_memory(x);
 			return;
 		}
 		if (grpc_frame_head(buffer_get(&g->in), &frame) > 0 &&

@@ -347,6 +347,16 @@ void h2_output(struct http_conn *c)
 		c->closing = true;
 }
 
+/* Does the client keep its window shut although there is something to send? */
+static bool stalled(struct http_exchange *x, int64_t now_ms)
+{
+	if (now_ms < x->moved_ms + x->loop->server->limits.write_ms || x->reply_sent)
+		return false;
+	if (x->grpc)
+		return x->grpc->opened && !grpc_call_is_empty(x);
+	return x->state == EXCHANGE_REPLY && !x->stream_waits;
+}
+
 void h2_tick(struct http_conn *c, int64_t now_ms)
 {
 	for (struct http_exchange *x = c->exchanges; x; x = x->next) {
@@ -356,6 +366,11 @@ void h2_tick(struct http_conn *c, int64_t now_ms)
 			x->reply_sent = false;
 			nghttp2_submit_rst_stream(c->h2.session, NGHTTP2_FLAG_NONE, x->stream_id,
 						  NGHTTP2_NO_ERROR);
+		} else if (stalled(x, now_ms)) {
+			x->moved_ms = now_ms;
+			http_count(&c->loop->server->counters.refused[HTTP_REFUSED_WRITE_TIME], 1);
+			nghttp2_submit_rst_stream(c->h2.session, NGHTTP2_FLAG_NONE, x->stream_id,
+						  NGHTTP2_CANCEL);
 		} else if (x->state == EXCHANGE_HEAD && now_ms >= x->body_deadline_ms) {
 			http_count(&c->loop->server->counters.refused[HTTP_REFUSED_HEADER_TIME], 1);
 			nghttp2_session_terminate_session(c->h2.session, NGHTTP2_NO_ERROR);

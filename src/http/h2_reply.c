@@ -72,6 +72,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *t
 	struct http_exchange *x = source->ptr;
 	int64_t n = 0;
 
+	x->moved_ms = x->loop->now_ms;
 	if (x->grpc) {
 		n = grpc_call_output(x, (char *)to, room);
 		if (n == 0)
@@ -119,6 +120,7 @@ static void open_call(struct http_conn *c, struct http_exchange *x)
 	struct fields f = {0};
 
 	x->grpc->opened = true;
+	x->moved_ms = c->loop->now_ms;
 	x->reply_has_trailers = true;
 	x->status = 200;
 	x->grpc_status = GRPC_OK;
@@ -154,6 +156,7 @@ void h2_answer(struct http_conn *c, struct http_exchange *x)
 	if (x->state == EXCHANGE_REPLY)
 		return;
 	x->state = EXCHANGE_REPLY;
+	x->moved_ms = c->loop->now_ms;
 	http_count(&counters->responses[x->status / 100 % 6], 1);
 	if (x->req.is_grpc && x->grpc_status > 0)
 		http_count(&counters->grpc_errors, 1);

@@ -21,6 +21,8 @@
 #define READS_PER_EVENT  8
 #define WRITES_PER_EVENT 16
 #define DRAIN_TICK_MS    5
+#define KEEPALIVE_S      60 /* silence after which the kernel asks whether the client still lives */
+#define KEEPALIVE_STEP_S 15
 
 static void conn_run(struct http_conn *c);
 
@@ -259,10 +261,19 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	conn_run(c);
 }
 
+static void set_socket(int fd)
+{
+	int on = 1, idle = KEEPALIVE_S, step = KEEPALIVE_STEP_S;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &step, sizeof(step));
+}
+
 void loop_adopt(struct http_loop *loop, const struct accepted *a)
 {
 	struct http_conn *c = malloc(sizeof(*c));
-	int one = 1;
 
 	if (!c || loop->draining) {
 		free(c);
@@ -279,8 +290,7 @@ void loop_adopt(struct http_loop *loop, const struct accepted *a)
 		c->next->prev = c;
 	loop->conns = c;
 	loop->conn_count++;
-	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	set_socket(c->fd);
 	if (uv_poll_init_socket(&loop->uv, &c->poll, c->fd) < 0) {
 		conn_close(c);
 		return;

@@ -658,6 +658,14 @@ def test_floods_end_the_connection(echo, flood):
     assert server.connect().send(get()).answer()[0] == 200
 
 
+def test_a_window_that_stays_shut_ends_the_stream(echo):
+    server = echo(write_ms=300)
+    c = server.connect().send(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + frame(SETTINGS, 0, 0, b'\0\4\0\0\0\0'))
+    c.send(frame(HEADERS, 5, 1, REQUEST.replace(b'\x02/x', b'\x06/count')))
+    assert eventually(lambda: server.counters()['write_time'] == 1)
+    assert server.counters()['connections_open'] == 1
+
+
 def test_stream_limit(echo):
     server = echo(streams=4)
     ch = channel(server)
