@@ -135,6 +135,10 @@ void exchange_destroy(struct http_exchange *x);
 /* Back to the pool; on the loop thread, with no reference left. */
 void exchange_recycle(struct http_exchange *x);
 
+/* Compresses a whole answer when the client asks for gzip and it is worth it. */
+void reply_compress(struct http_exchange *x);
+bool reply_accepts_gzip(struct slice accept_encoding);
+
 /* The answer is complete: takes it up at once or sends it to the loop's thread. */
 void exchange_answered(struct http_exchange *x);
 

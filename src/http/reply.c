@@ -149,6 +149,7 @@ void http_reply(struct http_request *req, int status, const char *content_type, 
 		reply_exhausted(x);
 	else
 		x->reply = buffer_get(&x->reply_owned);
+	reply_compress(x);
 	exchange_answered(x);
 }
 
@@ -167,6 +168,7 @@ void http_reply_buffer(struct http_request *req, int status, const char *content
 	x->reply = buffer_get(&taken);
 	if (taken.failed)
 		reply_exhausted(x);
+	reply_compress(x);
 	exchange_answered(x);
 }
 
@@ -178,6 +180,7 @@ void http_reply_static(struct http_request *req, int status, const char *content
 	if (!reply_prepare(x, status, content_type, body))
 		return;
 	x->reply = body;
+	reply_compress(x);
 	exchange_answered(x);
 }
 

@@ -79,7 +79,10 @@ void http_request_take_body(struct http_request *req, struct buffer *ret_body, s
  * Transfer-Encoding, Connection and Date, which are the server's. */
 int http_reply_header(struct http_request *req, const char *name, struct slice value);
 
-/* Answers with a copy of `body`.  content_type may be NULL (none).  On a gRPC request a status of
+/* Whole answers of text or JSON are compressed when the client accepts gzip, unless the handler has
+ * set Content-Encoding itself; streams are not.
+ *
+ * Answers with a copy of `body`.  content_type may be NULL (none).  On a gRPC request a status of
  * 400 and above becomes a gRPC status with the body as its message. */
 void http_reply(struct http_request *req, int status, const char *content_type, struct slice body);
 

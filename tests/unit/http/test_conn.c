@@ -348,6 +348,50 @@ static void draining_finishes_what_has_begun(void **state)
 	assert_true(conn_wants_close(&u.conn));
 }
 
+static void who_accepts_gzip_is_understood(void **state)
+{
+	static const struct {
+		const char *text;
+		bool yes;
+	} rows[] = {
+		{"gzip", true},
+		{"deflate, GZIP;q=0.5", true},
+		{"*", true},
+		{"br", false},
+		{"gzip;q=0", false},
+		{"gzip; q=0.000, br", false},
+		{"gzip;q=0.001", true},
+		{"", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(reply_accepts_gzip(slice_cstr(rows[i].text)), rows[i].yes);
+	assert_false(reply_accepts_gzip(slice_of(NULL, 0)));
+}
+
+static void large_text_is_compressed_for_who_asks(void **state)
+{
+	struct coder *coder = coder_new();
+	struct buffer plain = {0};
+	const char *body;
+
+	feed("GET /large HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n");
+	assert_int_equal(count("Content-Encoding: gzip\r\n"), 1);
+	assert_int_equal(count("Vary: Accept-Encoding\r\n"), 1);
+	body = strstr(buffer_cstr(&u.sent), "\r\n\r\n") + 4;
+	assert_int_equal(coder_decode(coder, CODING_GZIP,
+				      slice_of(body, u.sent.n - (size_t)(body - u.sent.p)), 1 << 20,
+				      &plain),
+			 0);
+	assert_int_equal(plain.n, 100000);
+	buffer_clear(&u.sent);
+	feed(GET("/large"));
+	assert_int_equal(count("Content-Encoding"), 0);
+	assert_true(u.sent.n > 100000);
+	buffer_done(&plain);
+	coder_free(coder);
+}
+
 static void bad_reply_headers_are_refused(void **state)
 {
 	feed(GET("/later"));
@@ -381,6 +425,8 @@ int main(void)
 		CASE(cors_is_off_until_an_origin_is_named),
 		CASE(names_of_loopback_are_its_own),
 		CASE(draining_finishes_what_has_begun),
+		CASE(who_accepts_gzip_is_understood),
+		CASE(large_text_is_compressed_for_who_asks),
 		CASE(bad_reply_headers_are_refused),
 	};
 
