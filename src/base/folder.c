@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#define MAX_PATH_BYTES 4096
 
 static int make_one(const char *path, struct error *e)
 {
@@ -22,12 +22,13 @@ static int make_one(const char *path, struct error *e)
 
 int folder_make(const char *path, struct error *e)
 {
-	_cleanup_(freep)
-	char *copy = strdup(path);
+	char copy[MAX_PATH_BYTES];
+	size_t n = strlen(path);
 	int r;
 
-	if (!copy)
-		return error_set(e, -ENOMEM, "out of memory");
+	if (n >= sizeof(copy))
+		return error_set(e, -ENAMETOOLONG, "the folder's path is too long");
+	memcpy(copy, path, n + 1);
 	for (char *slash = strchr(copy + (*copy != '\0'), '/'); slash;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';

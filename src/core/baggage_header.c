@@ -211,7 +211,7 @@ static uint8_t decode_byte(struct slice raw, size_t *ret_used)
  */
 static size_t decode_sequence(struct slice raw, char bytes[4], size_t *ret_used)
 {
-	size_t used[4], have = 0, at = 0, n;
+	size_t used[4] = {0}, have = 0, at = 0, n;
 
 	while (have < 4 && at < raw.n) {
 		bytes[have] = (char)decode_byte(slice_from(raw, at), &used[have]);
