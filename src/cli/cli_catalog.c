@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/suggest.h"
+#include "server/folder.h"
 
 int cli_catalog_open(struct cli *cli, bool make, struct catalog **ret_catalog)
 {

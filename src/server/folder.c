@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 
-static int make_folders(const char *path, struct error *error)
+int folder_make(const char *path, struct error *error)
 {
 	char part[PATH_MAX];
 	size_t n = strlen(path);
@@ -54,7 +54,7 @@ static int held_by_other(int fd, const char *path, struct error *error)
 int folder_open(const char *path, struct error *error)
 {
 	char lock[PATH_MAX], pid[16];
-	int fd, n, r = make_folders(path, error);
+	int fd, n, r = folder_make(path, error);
 
 	if (r < 0)
 		return r;

@@ -6,6 +6,10 @@
 
 #define FOLDER_LOCK_FILE "lock"
 
+/* Makes the folder and those above it (mode 0700); existing ones stay as they are.  A negative
+ * errno, -ENOTDIR when something else has the name; the error says what to do. */
+int folder_make(const char *path, struct error *error);
+
 /* Makes the folder (and its parents, mode 0700) if needed and locks it against a second server.
  * The lock ends with the process, however it ends; closing the returned descriptor gives it up.
  * -EBUSY: another server has it; other negative errno; the error says what to do. */
