@@ -1,13 +1,15 @@
-/* bench/decode.c - what decoding costs: OTLP protobuf to rows with every key and string interned.
+/* bench/decode.c - what decoding costs: OTLP to rows with every key and string interned.
  *
- * Prints nanoseconds of CPU per span and GB/s of protobuf on one core, the median of nine runs,
- * next to the floor: the same bytes walked field by field with nothing kept. */
+ *   bench_decode [FORMAT]      otlp, otlp-json; both without
+ *
+ * Prints nanoseconds of CPU per span and GB/s of input on one core, the median of nine runs; for
+ * protobuf next to the floor: the same bytes walked field by field with nothing kept. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "bench/spans.h"
-#include "wire/otlp_proto.h"
+#include "wire/codecs.h"
 #include "wire/protobuf.h"
 
 #define REQUESTS 128
@@ -16,11 +18,13 @@
 
 static struct buffer requests[REQUESTS];
 static size_t total_bytes;
+static const struct codec *codec;
 
 static bool make_requests(void)
 {
 	struct rng rng = {1};
 
+	total_bytes = 0;
 	for (int i = 0; i < REQUESTS; i++) {
 		struct batch *b = bench_spans(&rng, SPANS);
 		struct event_ref *refs = b ? calloc(b->event_n, sizeof(*refs)) : NULL;
@@ -29,7 +33,8 @@ static bool make_requests(void)
 			return false;
 		for (size_t k = 0; k < b->event_n; k++)
 			refs[k] = (struct event_ref){b, (uint32_t)k};
-		otlp_proto_encode_traces(refs, b->event_n, &requests[i]);
+		buffer_clear(&requests[i]);
+		codec->encode(refs, b->event_n, &requests[i]);
 		total_bytes += requests[i].n;
 		free(refs);
 		batch_unref(b);
@@ -85,8 +90,7 @@ static double run_decode(void)
 		struct decode_tally tally = {0};
 		struct error error;
 
-		if (!b ||
-		    otlp_proto_decode_traces(buffer_get(&requests[i]), b, &tally, &error) < 0 ||
+		if (!b || codec->decode(buffer_get(&requests[i]), b, &tally, &error) < 0 ||
 		    batch_seal(b) < 0 || tally.accepted != SPANS)
 			abort();
 	}
@@ -104,14 +108,23 @@ static void report(const char *what, double (*run)(void))
 	       (double)total_bytes / median * 1e-9);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	if (!make_requests())
-		return 1;
-	printf("OTLP protobuf, %d requests of %d spans, %d attributes, %.0f bytes a span; CPU of one core\n",
-	       REQUESTS, SPANS, BENCH_ATTRIBUTES, (double)total_bytes / REQUESTS / SPANS);
-	report("floor: walk every field, keep nothing", run_walk);
-	report("decode to rows, every key and string interned", run_decode);
+	static const char *const formats[] = {"otlp", "otlp-json"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (argc > 1 && strcmp(argv[1], formats[i]) != 0)
+			continue;
+		codec = codec_find(slice_cstr(formats[i]));
+		if (!codec || !make_requests())
+			return 1;
+		printf("%s: %d requests of %d spans, %d attributes, %.0f bytes a span; CPU of one core\n",
+		       codec->title, REQUESTS, SPANS, BENCH_ATTRIBUTES,
+		       (double)total_bytes / REQUESTS / SPANS);
+		if (codec->frame == FRAME_FIELDS)
+			report("floor: walk every field, keep nothing", run_walk);
+		report("decode to rows, every key and string interned", run_decode);
+	}
 	for (int i = 0; i < REQUESTS; i++)
 		buffer_done(&requests[i]);
 	return 0;
