@@ -2,13 +2,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "api/api.h"
+#include "api/routes.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "server/config.h"
 #include "server/listeners.h"
 #include "server/serve.h"
+#include "wire/json_writer.h"
 
 /* Reads file and environment beneath what the command line said. */
 static int settings_complete(struct cli *cli, struct option_set *set, struct error *error)
@@ -86,6 +87,46 @@ static void tell_ready(void *context, const int ports[], const char *host)
 	fputs("Ctrl-C stops the server.\n", stderr);
 }
 
+static void route_write(const struct route *route, struct json_writer *w)
+{
+	char role[ROLES_TEXT_BYTES];
+
+	json_begin_object(w);
+	json_put_name(w, "method");
+	json_put_cstr(w, route->method);
+	json_put_name(w, "path");
+	json_put_cstr(w, route->path);
+	json_put_name(w, "ports");
+	json_begin_array(w);
+	for (unsigned bit = 0; bit < SERVICE_COUNT; bit++)
+		if (route->services & 1U << bit)
+			json_put_cstr(w, listener_name(bit));
+	json_end_array(w);
+	json_put_name(w, "role");
+	if (route->role == ROUTE_OPEN) {
+		json_put_null(w);
+	} else {
+		roles_format(route->role, role);
+		json_put_cstr(w, role);
+	}
+	json_end_object(w);
+}
+
+/* One line of JSON per route: who may call what, for whoever sets up a proxy or audits us. */
+static int print_routes(struct cli *cli)
+{
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+
+	for (const struct route *route = routes; route->path; route++) {
+		struct json_writer w = json_write(&out);
+
+		route_write(route, &w);
+		buffer_byte(&out, '\n');
+	}
+	return cli_print(cli, &out);
+}
+
 static int serve_run(struct cli *cli, const void *values, int argc, char **argv)
 {
 	const struct config *config = values;
@@ -103,6 +144,8 @@ static int serve_run(struct cli *cli, const void *values, int argc, char **argv)
 		option_print(&cli->set, &out);
 		return cli_print(cli, &out);
 	}
+	if (config->print_routes)
+		return print_routes(cli);
 	if (config->check_config)
 		return EXIT_OK;
 	if (serve(config, &hooks, &error) < 0)

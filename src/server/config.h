@@ -30,7 +30,7 @@ struct config {
 	int64_t log_level;
 	/* what to do instead of serving */
 	const char *config_file;
-	bool print_config, check_config;
+	bool print_config, print_routes, check_config;
 };
 
 extern const struct option config_options[]; /* ends with an empty row */
