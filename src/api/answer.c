@@ -10,7 +10,8 @@
 #include "wire/protobuf.h"
 
 #define MESSAGE_BYTES 1024
-#define RETRY_SECONDS "1"
+#define RETRY_SECONDS 1
+#define RETRY_TEXT    "1"
 
 static const struct {
 	int status;
@@ -38,11 +39,37 @@ static size_t kind_of(int status)
 	return status < 500 ? 0 : ARRAY_SIZE(kinds) - 2;
 }
 
-/* google.rpc.Status { int32 code = 1; string message = 2; }, which OTLP wants in failures. */
-static void status_proto(enum grpc_status code, struct slice message, struct buffer *out)
+static bool is_retryable(int status)
 {
-	pb_put_varint(out, 1, (uint64_t)code);
+	return status == 429 || status == 503;
+}
+
+/* When to come again, in the place where gRPC's clients look for it:
+ *
+ *   google.protobuf.Any  { string type_url = 1; bytes value = 2; }
+ *   google.rpc.RetryInfo { google.protobuf.Duration retry_delay = 1; }
+ *   Duration             { int64 seconds = 1; } */
+static void retry_info(struct buffer *out)
+{
+	size_t any = pb_begin(out, 3), value, delay;
+
+	pb_put_bytes(out, 1, SLICE("type.googleapis.com/google.rpc.RetryInfo"));
+	value = pb_begin(out, 2);
+	delay = pb_begin(out, 1);
+	pb_put_varint(out, 1, RETRY_SECONDS);
+	pb_end(out, delay);
+	pb_end(out, value);
+	pb_end(out, any);
+}
+
+/* google.rpc.Status { int32 code = 1; string message = 2; repeated Any details = 3; }, which OTLP
+ * wants in failures. */
+static void status_proto(size_t kind, struct slice message, struct buffer *out)
+{
+	pb_put_varint(out, 1, (uint64_t)kinds[kind].grpc);
 	pb_put_bytes(out, 2, message);
+	if (is_retryable(kinds[kind].status))
+		retry_info(out);
 }
 
 static void status_json(enum grpc_status code, struct slice message, struct buffer *out)
@@ -90,13 +117,15 @@ void api_fail(struct http_request *req, int status, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	if (status == 429 || status == 503)
-		http_reply_header(req, "Retry-After", SLICE(RETRY_SECONDS));
+	if (is_retryable(status))
+		http_reply_header(req, "Retry-After", slice_cstr(RETRY_TEXT));
 	if (req->is_grpc) {
+		if (is_retryable(status))
+			status_proto(kind, slice_cstr(message), &out);
 		http_reply_grpc(req, kinds[kind].grpc, message, slice_of(NULL, 0),
-				slice_of(NULL, 0));
+				out.failed ? slice_of(NULL, 0) : buffer_get(&out));
 	} else if (req->tag == SERVICE_OTLP_HTTP && is_protobuf(req)) {
-		status_proto(kinds[kind].grpc, slice_cstr(message), &out);
+		status_proto(kind, slice_cstr(message), &out);
 		http_reply_buffer(req, status, "application/x-protobuf", &out);
 	} else if (req->tag == SERVICE_OTLP_HTTP && slice_eq(req->method, SLICE("POST"))) {
 		status_json(kinds[kind].grpc, slice_cstr(message), &out);
