@@ -169,7 +169,7 @@ static void add_implied(struct build *b, const struct group *g)
 {
 	uint32_t first = TRACE_NONE;
 	int64_t begin = INT64_MAX, end = TIME_UNKNOWN;
-	bool ended = false, instants = false;
+	bool ended = false;
 	struct trace_block *block;
 
 	for (uint32_t row = g->row; row < g->end; row++) {
@@ -179,7 +179,6 @@ static void add_implied(struct build *b, const struct group *g)
 		if (e->type != EVENT_END && !is_instant(e))
 			continue;
 		ended |= e->type == EVENT_END;
-		instants |= e->type != EVENT_END;
 		if (first == TRACE_NONE || (when != TIME_UNKNOWN && when < begin)) {
 			first = row;
 			begin = when != TIME_UNKNOWN ? when : begin;
