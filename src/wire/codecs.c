@@ -7,6 +7,7 @@
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
 #include "wire/zipkin_json.h"
+#include "wire/zipkin_proto.h"
 
 static const struct codec codecs[] = {
 	{
@@ -68,6 +69,16 @@ static const struct codec codecs[] = {
 		.appends = true,
 		.decode = zipkin_json_decode,
 		.encode = zipkin_json_encode,
+	},
+	{
+		.name = "zipkin-proto",
+		.title = "Zipkin spans, protobuf",
+		.content_type = "application/x-protobuf",
+		.extensions = "zipkin.pb",
+		.frame = FRAME_FIELDS,
+		.appends = true,
+		.decode = zipkin_proto_decode,
+		.encode = zipkin_proto_encode,
 	},
 };
 

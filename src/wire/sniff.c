@@ -131,10 +131,11 @@ static const char *sniff_json(struct slice head)
 	return type == JSON_ARRAY ? "zipkin-json" : NULL;
 }
 
+/* The longest ending counts: zipkin.json is more than json. */
 static const struct codec *sniff_name(struct slice file)
 {
-	size_t n;
-	const struct codec *codecs = codec_list(&n);
+	size_t n, longest = 0;
+	const struct codec *codecs = codec_list(&n), *best = NULL;
 
 	if (slice_ends(file, SLICE(".gz")))
 		file.n -= 3;
@@ -146,12 +147,14 @@ static const struct codec *sniff_name(struct slice file)
 		while (rest.p) {
 			struct slice end = slice_cut(&rest, ' ');
 
-			if (file.n > end.n && slice_ends(file, end) &&
-			    file.p[file.n - end.n - 1] == '.')
-				return &codecs[i];
+			if (end.n > longest && file.n > end.n && slice_ends(file, end) &&
+			    file.p[file.n - end.n - 1] == '.') {
+				best = &codecs[i];
+				longest = end.n;
+			}
 		}
 	}
-	return NULL;
+	return best;
 }
 
 const struct codec *codec_sniff(struct slice head, struct slice file_name)

@@ -231,10 +231,12 @@ void zipkin_builder_add(struct zipkin_builder *z, const struct zipkin_span *s, s
 	read_status(s, &e.status, &message);
 	index = (uint32_t)b->event_n;
 	*batch_event(b) = e;
-	if (message.n > 0 && !b->failed) {
-		uint32_t text = batch_string(b, message);
+	if (message.n > 0 || s->unknown.n > 0) {
+		uint32_t text = batch_string(b, message), unknown = batch_string(b, s->unknown);
+		struct event_extra *x = batch_extra(b, index);
 
-		batch_extra(b, index)->status_message = text;
+		x->status_message = text;
+		x->unknown = unknown;
 	}
 	for (size_t i = 0; i < s->annotation_n; i++)
 		*batch_event(b) =

@@ -69,6 +69,8 @@ struct zipkin_span {
 	struct zipkin_tag *tags;
 	size_t tag_n, tag_capacity;
 
+	struct slice unknown; /* protobuf fields that we do not know, verbatim */
+
 	/* Decoders: why the span cannot be accepted ("traceId that is not hex"), a literal. */
 	const char *objection;
 	struct arena arena;

@@ -284,6 +284,7 @@ size_t zipkin_span_from(const struct event_ref *refs, size_t n, struct zipkin_sp
 	s->duration_us = duration_us(m.e);
 	s->local.service = batch_service(m.b, m.e);
 	if (m.e->format == FORMAT_ZIPKIN) {
+		s->unknown = batch_text(m.b, batch_extra_get(m.b, m.e)->unknown);
 		from_zipkin(&m);
 	} else {
 		set_endpoints(&m);
