@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 
 def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)

@@ -6,7 +6,11 @@ import subprocess
 import time
 import urllib.request
 
+import pytest
+
 from server import PORTS, START_SECONDS
+
+pytestmark = pytest.mark.once
 
 
 def test_run_build_stops_after_the_build(top):
