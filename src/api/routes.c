@@ -5,6 +5,7 @@
 #include "api/metrics.h"
 #include "api/receive.h"
 #include "api/search.h"
+#include "api/trace_get.h"
 
 #define POSTED "application/x-protobuf, application/json, application/protobuf"
 
@@ -30,5 +31,7 @@ const struct route routes[] = {
 
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},
+	{"GET", "/api/v1/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, trace_get},
+	{"GET", "/api/v1/export", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, export_get},
 	{0},
 };

@@ -142,13 +142,13 @@ static int put_quantity(const struct option *o, int64_t *slot, struct slice valu
 
 /* Adds the items of a comma-separated text to a list. */
 static int put_list(struct option_set *set, struct option_list *slot, struct slice value,
-		    const char *source, struct error *error)
+		    bool whole, const char *source, struct error *error)
 {
 	struct slice rest = value, counted = value;
 	const char **items;
 	size_t n = slot->n, more = 1;
 
-	while (slice_cut(&counted, ',').p && counted.p)
+	while (!whole && slice_cut(&counted, ',').p && counted.p)
 		more++;
 	if (n + more > OPTION_MAX_ITEMS)
 		return error_set(error, -E2BIG, "%s: more than %d items", source, OPTION_MAX_ITEMS);
@@ -158,7 +158,10 @@ static int put_list(struct option_set *set, struct option_list *slot, struct sli
 	if (n > 0)
 		memcpy(items, slot->items, n * sizeof(*items));
 	while (rest.p) {
-		struct slice item = slice_trim(slice_cut(&rest, ','));
+		struct slice item = whole ? rest : slice_trim(slice_cut(&rest, ','));
+
+		if (whole)
+			rest = slice_of(NULL, 0);
 
 		if (item.n == 0)
 			continue;
@@ -194,7 +197,7 @@ static int put_value(struct option_set *set, const struct option *o, struct slic
 	case OPTION_LIST:
 		if (!more)
 			*(struct option_list *)slot = (struct option_list){0};
-		return put_list(set, slot, value, source, error);
+		return put_list(set, slot, value, o->whole, source, error);
 	default:
 		return put_quantity(o, slot, value, source, error);
 	}

@@ -49,6 +49,7 @@ struct option {
 	const char *const *choices; /* CHOICE: NULL-terminated */
 	const char *value;          /* what --help writes for the value: "FILE" */
 	const char *doc;            /* a sentence without a full stop */
+	bool whole;                 /* LIST: an item may hold commas; give it several times */
 	bool once;                  /* only on the command line: it says what to do now */
 	const char *group;          /* heading in --help; NULL: as the row before */
 	size_t offset;              /* in the caller's struct */

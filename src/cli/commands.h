@@ -5,6 +5,10 @@
 #include "cli/cli.h"
 
 extern const struct command command_serve;
+extern const struct command command_import;
+extern const struct command command_export;
+extern const struct command command_services;
+extern const struct command command_traces;
 extern const struct command command_token;
 extern const struct command command_redact;
 extern const struct command command_completion;

@@ -17,8 +17,19 @@
 
 /* One row per subcommand, in the order --help shows them. */
 const struct command *const commands[] = {
-	&command_serve, &command_token, &command_redact, &command_completion, &command_version,
-	&command_help,  NULL,
+	/* clang-format off */
+	&command_serve,
+	&command_import,
+	&command_export,
+	&command_services,
+	&command_traces,
+	&command_token,
+	&command_redact,
+	&command_completion,
+	&command_version,
+	&command_help,
+	NULL,
+	/* clang-format on */
 };
 
 /* The width to fold to: the terminal's, else COLUMNS, else 80. */
@@ -177,7 +188,8 @@ int main(int argc, char **argv)
 	int code;
 
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(2), not the end */
-	setlocale(LC_CTYPE, "");
+	setlocale(LC_CTYPE,
+		  "C.UTF-8"); /* what we write is UTF-8, whatever is set; wcwidth() wants to know */
 	code = cli_main(&cli, argc, argv);
 	arena_done(&cli.arena);
 	return code;

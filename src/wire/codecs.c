@@ -47,6 +47,7 @@ static const struct codec codecs[] = {
 		.extensions = "events",
 		.frame = FRAME_FIELDS,
 		.appends = true,
+		.all_rows = true,
 		.decode = events_proto_decode,
 		.encode = events_proto_encode,
 	},

@@ -23,6 +23,9 @@ struct codec {
 	/* Two encodings one behind the other are a file that can be read again.  (With a line feed
 	 * between them where frame is FRAME_VALUES.) */
 	bool appends;
+	/* Holds every row as it is.  The others know only spans (and logs): begin and end must be
+	 * joined first. */
+	bool all_rows;
 
 	/* As described in wire/decode.h. */
 	int (*decode)(struct slice bytes, struct batch *batch, struct decode_tally *tally,

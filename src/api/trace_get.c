@@ -1,0 +1,278 @@
+/* api/trace_get.c - whole traces in any format, streamed: what is sent is made piece by piece, when
+ * the client has taken what came before. */
+#include "api/trace_get.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/params.h"
+#include "api/plain.h"
+#include "api/trace_json.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/clock.h"
+#include "wire/pieces.h"
+
+#define FORMATS_TEXT_BYTES 256
+
+/* Everything an answer is made from; freed when it has been sent. */
+struct download {
+	struct event_set set;
+	struct plain plain;
+	struct pieces pieces;
+	struct trace *trace; /* the modelled form, or NULL */
+	struct critical_path path;
+	struct trace_json json;
+};
+
+static void download_free(void *context)
+{
+	struct download *d = context;
+
+	if (!d)
+		return;
+	critical_path_done(&d->path);
+	trace_free(d->trace);
+	plain_done(&d->plain);
+	event_set_done(&d->set);
+	free(d);
+}
+
+static enum http_pull download_pull(void *context, struct buffer *out)
+{
+	struct download *d = context;
+	bool more = d->trace ? trace_json_next(&d->json, out) : pieces_next(&d->pieces, out);
+
+	if (out->failed)
+		return HTTP_PULL_ABORT;
+	return more ? HTTP_PULL_MORE : HTTP_PULL_END;
+}
+
+static void download_send(struct http_request *req, const char *type, struct download *d)
+{
+	const struct http_stream stream = {download_pull, download_free, d};
+
+	http_reply_stream(req, 200, type, &stream);
+}
+
+/* NULL after having answered. */
+static const struct codec *codec_of(struct http_request *req, struct slice name)
+{
+	const struct codec *found = codec_find(name);
+	char all[FORMATS_TEXT_BYTES] = "";
+	size_t n, used = 0;
+	const struct codec *list = codec_list(&n);
+
+	if (found)
+		return found;
+	for (size_t i = 0; i < n && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, ", %s", list[i].name);
+	api_fail(req, 400, "format: '%.*s' is not one of causet%s",
+		 SLICE_ARG(slice_first(name, 60)), all);
+	return NULL;
+}
+
+int trace_id_read(struct slice text, struct trace_id *ret_id)
+{
+	struct slice rest = text, version = slice_cut(&rest, '-');
+
+	if (rest.p && version.n == 2) /* 00-TRACE-SPAN-FLAGS */
+		return trace_id_parse(slice_cut(&rest, '-'), ret_id);
+	return trace_id_parse(text, ret_id);
+}
+
+static int model_make(struct download *d)
+{
+	int r = trace_build(d->set.refs, d->set.n, 0, &d->trace);
+
+	if (r < 0)
+		return r;
+	if (d->trace->block_n > 0) {
+		r = critical_path_whole(d->trace, &d->path);
+		if (r == -ENOMEM)
+			return r;
+	}
+	d->json = trace_json_of(d->trace, &d->path);
+	return 0;
+}
+
+static int rows_make(struct download *d, const struct codec *codec)
+{
+	int r = plain_rows(codec, d->set.refs, d->set.n, &d->plain);
+
+	if (r < 0)
+		return r;
+	free(d->set.refs); /* not needed any more; the batches are */
+	d->set.refs = NULL;
+	d->set.n = d->set.capacity = 0;
+	d->pieces = pieces_of(codec, d->plain.refs, d->plain.n);
+	return 0;
+}
+
+static void trace_fail(struct http_request *req, int error)
+{
+	if (error == -ENOENT)
+		api_fail(req, 404, "there is no trace %.*s",
+			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
+	else if (error == -E2BIG)
+		api_fail(req, 413,
+			 "the trace has more events than can be shown; export it with "
+			 "format=events");
+	else
+		api_fail_errno(req, error);
+}
+
+static void trace_work(struct http_request *req, struct api *api)
+{
+	const struct codec *codec = NULL;
+	struct params params;
+	struct error error;
+	struct trace_id id;
+	struct download *d;
+	int r;
+
+	if (trace_id_read(api_request(req)->parameter, &id) < 0) {
+		api_fail(req, 400,
+			 "'%.*s' is not a trace id: 1 to 32 hex digits, or a whole traceparent",
+			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
+		return;
+	}
+	r = params_parse(req, clock_wall_ns(), &params, &error);
+	if (r == -EINVAL) {
+		api_fail(req, 400, "%s", error.text);
+		return;
+	}
+	if (params.format.n > 0 && !slice_eq(params.format, SLICE("causet"))) {
+		codec = codec_of(req, params.format);
+		if (!codec)
+			return;
+	}
+	d = calloc(1, sizeof(*d));
+	r = d ? store_trace(api->store, id, &d->set) : -ENOMEM;
+	if (r == 0)
+		r = codec ? rows_make(d, codec) : model_make(d);
+	if (r < 0) {
+		download_free(d);
+		trace_fail(req, r);
+		return;
+	}
+	download_send(req, codec ? codec->content_type : "application/json", d);
+}
+
+void trace_get(struct http_request *req, struct api *api)
+{
+	api_work(req, trace_work);
+}
+
+/* The traces a filter lets through. */
+struct chosen {
+	struct map map;
+	struct trace_id *ids;
+	size_t n, capacity;
+};
+
+static bool chosen_equal(const void *context, uint32_t value, const void *key)
+{
+	const struct chosen *c = context;
+
+	return trace_id_eq(c->ids[value], *(const struct trace_id *)key);
+}
+
+static uint64_t chosen_hash(const struct chosen *c, const struct trace_id *id)
+{
+	return hash_bytes(id->b, sizeof(id->b), c->map.seed);
+}
+
+static int chosen_add(struct chosen *c, struct trace_id id)
+{
+	if (!vec_reserve(&c->ids, &c->capacity, c->n + 1, sizeof(*c->ids)) ||
+	    !map_put(&c->map, chosen_hash(c, &id), (uint32_t)c->n))
+		return -ENOMEM;
+	c->ids[c->n++] = id;
+	return 0;
+}
+
+/* Pages through the search; with a limit it stops there. */
+static int chosen_find(struct chosen *c, struct store *store, struct store_query query)
+{
+	size_t limit = query.limit;
+	bool more = true;
+
+	while (more && (limit == 0 || c->n < limit)) {
+		struct trace_list list;
+		int r;
+
+		query.limit =
+			limit ? MIN(limit - c->n, (size_t)PARAMS_MAX_LIMIT) : PARAMS_MAX_LIMIT;
+		r = store_find(store, &query, &list);
+		for (size_t i = 0; r == 0 && i < list.n; i++)
+			r = chosen_add(c, list.rows[i].id);
+		if (r < 0)
+			return r;
+		more = list.more && list.n > 0;
+		if (more) {
+			query.after = true;
+			query.after_start_ns = list.rows[list.n - 1].start_ns;
+			query.after_id = list.rows[list.n - 1].id;
+		}
+		trace_list_done(&list);
+	}
+	return 0;
+}
+
+static int export_filter(struct event_set *set, struct store *store, const struct params *params)
+{
+	struct chosen chosen = {0};
+	size_t kept = 0;
+	int r;
+
+	map_init(&chosen.map);
+	r = chosen_find(&chosen, store, params->query);
+	for (size_t i = 0; r == 0 && i < set->n; i++) {
+		const struct trace_id *id = &event_get(set->refs[i])->trace_id;
+
+		if (map_get(&chosen.map, chosen_hash(&chosen, id), chosen_equal, &chosen, id) !=
+		    MAP_NONE)
+			set->refs[kept++] = set->refs[i];
+	}
+	set->n = kept;
+	map_done(&chosen.map);
+	free(chosen.ids);
+	return r;
+}
+
+static void export_work(struct http_request *req, struct api *api)
+{
+	const struct codec *codec;
+	struct params params;
+	struct error error;
+	struct download *d;
+	int r = params_parse(req, clock_wall_ns(), &params, &error);
+
+	if (r == -EINVAL) {
+		api_fail(req, 400, "%s", error.text);
+		return;
+	}
+	codec = codec_of(req, params.format.n ? params.format : SLICE("otlp-json"));
+	if (!codec)
+		return;
+	d = calloc(1, sizeof(*d));
+	r = d ? store_all(api->store, &d->set) : -ENOMEM;
+	if (r == 0 && (params.filtered || params.query.limit || params.query.after))
+		r = export_filter(&d->set, api->store, &params);
+	if (r == 0)
+		r = rows_make(d, codec);
+	if (r < 0) {
+		download_free(d);
+		api_fail_errno(req, r);
+		return;
+	}
+	download_send(req, codec->content_type, d);
+}
+
+void export_get(struct http_request *req, struct api *api)
+{
+	api_work(req, export_work);
+}
