@@ -75,7 +75,8 @@ static int sink_write(void *context, struct slice piece)
 
 static const struct codec *format_of_output(const char *output)
 {
-	const struct codec *found = output ? codec_sniff(slice_of("", 0), slice_cstr(output)) : NULL;
+	const struct codec *found =
+		output ? codec_sniff(slice_of("", 0), slice_cstr(output)) : NULL;
 
 	return found ? found : codec_find(SLICE("otlp-json"));
 }
@@ -84,7 +85,8 @@ static const struct codec *format_of_output(const char *output)
 static int from_files(struct cli *cli, const struct export_values *v, const struct codec *codec,
 		      struct sink *sink)
 {
-	_cleanup_(buffer_done) struct buffer piece = {0};
+	_cleanup_(buffer_done)
+	struct buffer piece = {0};
 	struct gathered all = {0};
 	struct plain plain = {0};
 	struct pieces pieces;
@@ -114,7 +116,8 @@ static int from_files(struct cli *cli, const struct export_values *v, const stru
 static int from_server(struct cli *cli, const struct export_values *v, const struct codec *codec,
 		       char *const *ids, int id_n, struct sink *sink)
 {
-	_cleanup_(buffer_done) struct buffer query = {0};
+	_cleanup_(buffer_done)
+	struct buffer query = {0};
 	struct http_answer answer;
 	struct remote remote;
 	int code = remote_open(cli, &remote);
@@ -135,7 +138,8 @@ static int from_server(struct cli *cli, const struct export_values *v, const str
 		const char *path = id_n ? arena_printf(&cli->arena, "/api/v1/traces/%s", ids[i])
 					: "/api/v1/export";
 
-		code = path ? remote_get(&remote, cli->server, path, &query, sink_write, sink, &answer)
+		code = path ? remote_get(&remote, cli->server, path, &query, sink_write, sink,
+					 &answer)
 			    : cli_fail(cli, EXIT_FAILED, "out of memory");
 		if (code == EXIT_OK)
 			http_answer_done(&answer);
@@ -162,7 +166,8 @@ static int export_run(struct cli *cli, const void *values, int argc, char **argv
 	if (code)
 		return code;
 	if ((v->files.n || argc > 0) && is_filtered(v))
-		return cli_usage(cli, "conditions choose traces of a server; they do not go with %s",
+		return cli_usage(cli,
+				 "conditions choose traces of a server; they do not go with %s",
 				 v->files.n ? "--file" : "trace ids");
 	if (v->files.n && argc > 0)
 		return cli_usage(cli, "'%s': either --file or trace ids", argv[0]);
@@ -183,7 +188,8 @@ static int export_run(struct cli *cli, const void *values, int argc, char **argv
 		code = EXIT_NOTHING;
 	}
 	if (sink.fd != STDOUT_FILENO && close(sink.fd) < 0 && code == EXIT_OK)
-		code = cli_fail(cli, EXIT_FAILED, "cannot write %s: %s", v->output, strerror(errno));
+		code = cli_fail(cli, EXIT_FAILED, "cannot write %s: %s", v->output,
+				strerror(errno));
 	return code;
 }
 

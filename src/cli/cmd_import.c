@@ -52,20 +52,23 @@ static int import_file(struct upload *u, const char *path, const struct codec *c
 
 static int report(struct cli *cli, const struct upload *u, int files, int failed)
 {
-	_cleanup_(buffer_done) struct buffer out = {0};
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
 	char size[QUANTITY_TEXT_BYTES];
 
 	if (cli->json)
-		buffer_printf(&out,
-			      "{\"files\":%d,\"failed\":%d,\"requests\":%llu,\"bytes\":%llu,\"rejected\":%llu}\n",
-			      files, failed, (unsigned long long)u->requests,
-			      (unsigned long long)u->bytes, (unsigned long long)u->rejected);
+		buffer_printf(
+			&out,
+			"{\"files\":%d,\"failed\":%d,\"requests\":%llu,\"bytes\":%llu,\"rejected\":%llu}\n",
+			files, failed, (unsigned long long)u->requests,
+			(unsigned long long)u->bytes, (unsigned long long)u->rejected);
 	else if (!cli->quiet)
 		buffer_printf(&out, "sent %llu request%s, %s\n", (unsigned long long)u->requests,
 			      u->requests == 1 ? "" : "s", size_format(u->bytes, size));
 	if (u->rejected)
 		cli_fail(cli, EXIT_PARTIAL, "%llu %s not accepted: %s",
-			 (unsigned long long)u->rejected, u->rejected == 1 ? "was" : "were", u->reason);
+			 (unsigned long long)u->rejected, u->rejected == 1 ? "was" : "were",
+			 u->reason);
 	return cli_print(cli, &out);
 }
 
@@ -92,7 +95,7 @@ static int import_run(struct cli *cli, const void *values, int argc, char **argv
 		failed += one != EXIT_OK;
 		if (one)
 			code = one;
-		if (one == EXIT_TIMED_OUT)
+		if (upload.unreachable)
 			break;
 	}
 	remote_done(&remote);

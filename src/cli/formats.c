@@ -5,7 +5,8 @@
 
 int format_find(const struct cli *cli, const char *name, const struct codec **ret_codec)
 {
-	_cleanup_(buffer_done) struct buffer all = {0};
+	_cleanup_(buffer_done)
+	struct buffer all = {0};
 	const struct codec *list;
 	size_t n;
 

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 #include "wire/codecs.h"
 
-#define FORMATS_DOC "format: otlp-json, otlp (protobuf), otlp-logs, zipkin, zipkin-proto, jaeger, events"
+#define FORMATS_DOC                                                                                \
+	"format: otlp-json, otlp (protobuf), otlp-logs, zipkin, zipkin-proto, jaeger, events"
 
 /* The codec of that name; NULL and EXIT_OK for a NULL name.  EXIT_USAGE after having said which
  * there are. */

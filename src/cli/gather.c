@@ -102,8 +102,8 @@ static int stream_decode(struct stream *s, struct slice request)
 static int stream_cut(struct stream *s, bool at_end)
 {
 	for (;;) {
-		struct slice left = slice_of(s->window.p ? s->window.p + s->at : "",
-					     s->window.n - s->at);
+		struct slice left =
+			slice_of(s->window.p ? s->window.p + s->at : "", s->window.n - s->at);
 		struct error error = {0};
 		ssize_t n = split_next(&s->split, left, at_end, &error);
 		int r;
@@ -134,8 +134,10 @@ static int stream_write(void *context, struct slice piece)
 
 int gather_trace(struct cli *cli, const char *id, struct gathered *ret)
 {
-	_cleanup_(buffer_done) struct buffer path = {0};
-	_cleanup_(buffer_done) struct buffer query = {0};
+	_cleanup_(buffer_done)
+	struct buffer path = {0};
+	_cleanup_(buffer_done)
+	struct buffer query = {0};
 	struct stream s = {.codec = codec_find(SLICE("events")), .into = ret};
 	struct http_answer answer;
 	struct remote remote;
@@ -147,7 +149,8 @@ int gather_trace(struct cli *cli, const char *id, struct gathered *ret)
 	s.split.frame = s.codec->frame;
 	buffer_printf(&path, "/api/v1/traces/%s", id);
 	query_add(&query, "format", slice_cstr(s.codec->name));
-	code = remote_get(&remote, cli->server, buffer_cstr(&path), &query, stream_write, &s, &answer);
+	code = remote_get(&remote, cli->server, buffer_cstr(&path), &query, stream_write, &s,
+			  &answer);
 	if (code == EXIT_OK) {
 		http_answer_done(&answer);
 		if (stream_cut(&s, true) < 0)

@@ -25,7 +25,8 @@ struct progress progress_start(const struct cli *cli, const char *what)
 
 void progress_update(struct progress *p, uint64_t done, uint64_t total)
 {
-	_cleanup_(buffer_done) struct buffer line = {0};
+	_cleanup_(buffer_done)
+	struct buffer line = {0};
 	char size[QUANTITY_TEXT_BYTES], rate[QUANTITY_TEXT_BYTES];
 	int64_t now;
 

@@ -93,7 +93,8 @@ int reader_next(struct reader *r, struct slice *ret_request, struct error *error
 int reader_next_batch(struct reader *r, struct batch **ret_batch, struct decode_tally *tally,
 		      struct error *error)
 {
-	_cleanup_(batch_unrefp) struct batch *batch = NULL;
+	_cleanup_(batch_unrefp)
+	struct batch *batch = NULL;
 	struct error why = {0};
 	struct slice request;
 	int code = reader_next(r, &request, error);

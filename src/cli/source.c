@@ -36,7 +36,8 @@ static int fill(struct source *s, struct error *error)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_set(error, -errno, "cannot read %s: %s", s->name, strerror(errno));
+			return error_set(error, -errno, "cannot read %s: %s", s->name,
+					 strerror(errno));
 		s->input_at = 0;
 		s->input_n = (size_t)n;
 		s->position += (uint64_t)n;
@@ -65,7 +66,8 @@ static int packing_init(struct source *s, struct error *error)
 int source_open(const char *path, struct source **ret_source, struct error *error)
 {
 	bool standard = strcmp(path, "-") == 0;
-	_cleanup_(source_closep) struct source *s = calloc(1, sizeof(*s));
+	_cleanup_(source_closep)
+	struct source *s = calloc(1, sizeof(*s));
 	struct stat st;
 	int r;
 

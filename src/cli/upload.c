@@ -46,7 +46,8 @@ static void reject(struct upload *u, uint64_t n, struct slice reason)
 	u->rejected += n;
 }
 
-/* Export…Response { PartialSuccess partial_success = 1 { int64 rejected = 1; string message = 2 } } */
+/* Export…Response { PartialSuccess partial_success = 1 { int64 rejected = 1; string message = 2 } }
+ */
 static void partial_proto(struct upload *u, struct slice body)
 {
 	struct pb_reader outer = pb_open(body);
@@ -99,7 +100,8 @@ static int post(struct upload *u, const struct target *t, struct slice body, int
 	struct cli *cli = u->remote->cli;
 	const char *base = t->port == PORT_ZIPKIN ? cli->zipkin : cli->otlp;
 	size_t base_n = strlen(base);
-	_cleanup_(buffer_done) struct buffer url = {0};
+	_cleanup_(buffer_done)
+	struct buffer url = {0};
 	struct http_call call = {.method = "POST", .body = body};
 
 	while (base_n > 0 && base[base_n - 1] == '/')
@@ -110,8 +112,10 @@ static int post(struct upload *u, const struct target *t, struct slice body, int
 		struct http_answer answer = {0};
 		int code = remote_call(u->remote, &call, t->type, &answer), wait_s;
 
-		if (code)
+		if (code) {
+			u->unreachable = true;
 			return code;
+		}
 		*ret_status = answer.status;
 		if (answer.status >= 200 && answer.status < 300) {
 			if (strcmp(t->type, JSON) == 0)
@@ -160,7 +164,8 @@ static bool has_key(struct slice object, const char *key)
 static int post_pieces(struct upload *u, const struct event_ref *refs, size_t n)
 {
 	static const struct target target = {"events", PORT_OTLP, "/v1/events", PROTOBUF, NULL};
-	_cleanup_(buffer_done) struct buffer piece = {0};
+	_cleanup_(buffer_done)
+	struct buffer piece = {0};
 	struct pieces pieces = pieces_of(codec_find(SLICE("events")), refs, n);
 
 	while (pieces_next(&pieces, &piece)) {
@@ -184,8 +189,10 @@ static int post_pieces(struct upload *u, const struct event_ref *refs, size_t n)
 static int send_decoded(struct upload *u, const struct codec *codec, struct slice request,
 			const char *where)
 {
-	_cleanup_(batch_unrefp) struct batch *batch = batch_new(request.n);
-	_cleanup_(freep) struct event_ref *refs = NULL;
+	_cleanup_(batch_unrefp)
+	struct batch *batch = batch_new(request.n);
+	_cleanup_(freep)
+	struct event_ref *refs = NULL;
 	struct decode_tally tally = {0};
 	struct error error = {0};
 	int r;

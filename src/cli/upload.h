@@ -12,8 +12,9 @@
 struct upload {
 	struct remote *remote;
 	uint64_t requests, bytes, waits;
-	uint64_t rejected;    /* rows the server refused */
-	char reason[200];     /* why the first was */
+	uint64_t rejected; /* rows the server refused */
+	bool unreachable;  /* no answer came: further requests are pointless */
+	char reason[200];  /* why the first was */
 };
 
 /* Sends one request of a file: as it is where a port takes its format, else (or when it is too
