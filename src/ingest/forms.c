@@ -6,6 +6,8 @@
 #include "wire/events_proto.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
+#include "wire/zipkin_json.h"
+#include "wire/zipkin_proto.h"
 
 #define PROTOBUF "application/x-protobuf"
 #define JSON     "application/json"
@@ -32,6 +34,8 @@ static const struct ingest_form forms[] = {
 	{INGEST_METRICS, JSON, false, 3, metrics_json},
 	{INGEST_EVENTS, PROTOBUF, true, 1, events_proto_decode},
 	{INGEST_EVENTS, JSON, false, 3, events_json_decode},
+	{INGEST_ZIPKIN, JSON, false, 3, zipkin_json_decode},
+	{INGEST_ZIPKIN, PROTOBUF, true, 1, zipkin_proto_decode},
 };
 
 static bool is_type(struct slice type, const struct ingest_form *form)
