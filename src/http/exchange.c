@@ -294,6 +294,9 @@ static int decompress(struct http_exchange *x, enum coding coding, struct slice 
 	else if (r == -EFBIG)
 		exchange_refuse(x, 413, HTTP_REFUSED_DECODED_SIZE,
 				"the decompressed body is larger than %zu bytes (limit)", limit);
+	else if (x->req.is_grpc)
+		exchange_refuse_grpc(x, GRPC_INTERNAL, HTTP_REFUSED_ENCODING,
+				     "the compressed message is damaged or cut off");
 	else
 		exchange_refuse(x, 400, HTTP_REFUSED_ENCODING,
 				"the compressed body is damaged or cut off");

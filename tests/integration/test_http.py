@@ -459,8 +459,10 @@ def test_tls(echo, keys, version):
     assert curl('--data-binary', '@-', f'http://localhost:{server.clear}/x', data=BIG) == BIG
     assert subprocess.run(['curl', '-sS', url], capture_output=True).returncode == 60
     assert subprocess.run(['curl', '-sS', '--tls-max', '1.1', *ca, url], capture_output=True).returncode != 0
-    # somebody who speaks plain HTTP to it
-    assert server.connect().send(get()).is_closed() or True
+    c = server.connect().send(get())  # somebody who speaks plain HTTP to it: an alert and the door
+    while not c.is_closed():
+        pass
+    assert not c.rest.startswith(b'HTTP')
     assert server.counters()['tls_failures'] >= 2
 
 
@@ -538,6 +540,26 @@ def test_grpc_errors(echo):
     e = error('/test.Echo/Unary', bytes(300_000), compression=grpc.Compression.Gzip)
     assert e.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and 'decompressed' in e.details()
     assert ch.unary_unary('/test.Echo/Unary')(b'still fine', timeout=20) == b'still fine'
+
+
+def test_grpc_encodings(echo):
+    url = f'http://localhost:{echo().port}/test.Echo/Unary'
+    plain = b'some text ' * 1000
+
+    def call(encoding, message, flag=b'\1'):
+        return curl('-i', '--http2-prior-knowledge', '-H', 'content-type: application/grpc', '-H', 'te: trailers',
+                    '-H', f'grpc-encoding: {encoding}', '--data-binary', '@-', url,
+                    data=flag + struct.pack('>I', len(message)) + message)
+
+    zstd = subprocess.run(['zstd', '-c'], input=plain, capture_output=True, check=True).stdout
+    for encoding, message in (('zstd', zstd), ('gzip', gzip.compress(plain)), ('identity', plain)):
+        out = call(encoding, message, b'\0' if encoding == 'identity' else b'\1')
+        assert b'\0' + struct.pack('>I', len(plain)) + plain in out and b'grpc-status: 0' in out
+    out = call('snappy', plain)
+    assert b'grpc-status: 12' in out and b'grpc-accept-encoding: identity,gzip,deflate,zstd' in out
+    assert b'grpc-status: 13' in call('identity', plain)  # compressed with nothing
+    assert b'grpc-status: 13' in call('gzip', plain)      # damaged
+    assert b'grpc-status: 13' in call('gzip', plain, b'\2')
 
 
 def test_grpc_streams(echo):
