@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "wire/events_json.h"
 #include "wire/events_proto.h"
+#include "wire/jaeger_json.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
 #include "wire/zipkin_json.h"
@@ -80,6 +81,16 @@ static const struct codec codecs[] = {
 		.appends = true,
 		.decode = zipkin_proto_decode,
 		.encode = zipkin_proto_encode,
+	},
+	{
+		.name = "jaeger-json",
+		.title = "Jaeger traces, JSON, as its UI downloads them",
+		.content_type = "application/json",
+		.extensions = "jaeger.json jaeger",
+		.frame = FRAME_VALUES,
+		.appends = true,
+		.decode = jaeger_json_decode,
+		.encode = jaeger_json_encode,
 	},
 };
 

@@ -108,6 +108,10 @@ static const char *sniff_object(struct json_reader *r)
 		{{"resourceEvents", 14}, "events-json"},
 		{{"resource_events", 15}, "events-json"},
 		{{"data", 4}, "jaeger-json"},
+		{{"traceID", 7}, "jaeger-json"},
+		{{"spans", 5}, "jaeger-json"},
+		{{"processes", 9}, "jaeger-json"},
+		{{"traceId", 7}, "zipkin-json"},
 	};
 	struct slice name;
 
@@ -126,9 +130,17 @@ static const char *sniff_json(struct slice head)
 	struct json_reader r = json_open(head);
 	enum json_type type = json_peek(&r);
 
+	const char *found = NULL;
+
 	if (type == JSON_OBJECT)
 		return sniff_object(&r);
-	return type == JSON_ARRAY ? "zipkin-json" : NULL;
+	if (type != JSON_ARRAY)
+		return NULL;
+	/* A list of spans is Zipkin's, a list of traces Jaeger's. */
+	json_array(&r);
+	if (json_next_item(&r) && json_peek(&r) == JSON_OBJECT)
+		found = sniff_object(&r);
+	return found ? found : "zipkin-json";
 }
 
 /* The longest ending counts: zipkin.json is more than json. */
