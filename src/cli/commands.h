@@ -9,6 +9,7 @@ extern const struct command command_import;
 extern const struct command command_export;
 extern const struct command command_services;
 extern const struct command command_traces;
+extern const struct command command_trace;
 extern const struct command command_token;
 extern const struct command command_redact;
 extern const struct command command_completion;

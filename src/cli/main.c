@@ -23,6 +23,7 @@ const struct command *const commands[] = {
 	&command_export,
 	&command_services,
 	&command_traces,
+	&command_trace,
 	&command_token,
 	&command_redact,
 	&command_completion,
