@@ -41,7 +41,8 @@ static int import_file(struct upload *u, const char *path, const struct codec *c
 			break;
 		snprintf(where, sizeof(where), "%s, request %llu", source_name(reader.source),
 			 (unsigned long long)reader.requests);
-		code = upload_request(u, reader.codec, request, where);
+		u->where = where;
+		code = upload_request(u, reader.codec, request);
 		progress_update(&progress, source_position(reader.source),
 				source_size(reader.source));
 	}

@@ -6,7 +6,7 @@
 #include "wire/codecs.h"
 
 #define FORMATS_DOC                                                                                \
-	"format: otlp-json, otlp (protobuf), otlp-logs, zipkin, zipkin-proto, jaeger, events"
+	"format: otlp, otlp-json, zipkin, jaeger, events, …; a wrong name lists them all"
 
 /* The codec of that name; NULL and EXIT_OK for a NULL name.  EXIT_USAGE after having said which
  * there are. */

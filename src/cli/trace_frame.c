@@ -80,7 +80,33 @@ void view_head(struct view *v)
 	buffer_byte(&v->out, '\n');
 }
 
-/* The blocks that hold the path longest. */
+static void put_share(struct view *v, int64_t ns)
+{
+	char text[QUANTITY_TEXT_BYTES];
+
+	text_pad_left(&v->out, slice_cstr(duration_format(ns, text)), 10);
+	buffer_printf(&v->out, " %3.0f%%  ",
+		      100.0 * (double)ns / (double)MAX(v->path->total_ns, (int64_t)1));
+}
+
+/* What the path was not spent working on. */
+static void put_waits(struct view *v)
+{
+	static const char *const names[SEGMENT_KINDS] = {
+		[SEGMENT_EDGE] = "(on the way from one to the next)",
+		[SEGMENT_QUEUE] = "(waiting in queues and for locks)",
+		[SEGMENT_IDLE] = "(waiting; nobody says for what)",
+	};
+
+	for (int kind = 0; kind < SEGMENT_KINDS; kind++) {
+		if (!names[kind] || v->path_kinds[kind] <= 0)
+			continue;
+		put_share(v, v->path_kinds[kind]);
+		buffer_printf(&v->out, "%s\n", names[kind]);
+	}
+}
+
+/* The blocks whose own work holds the path longest. */
 static void put_path(struct view *v)
 {
 	char text[QUANTITY_TEXT_BYTES];
@@ -96,7 +122,7 @@ static void put_path(struct view *v)
 		for (uint32_t i = 0; i < v->t->block_n; i++) {
 			int64_t ns = v->on_path[i];
 
-			if (ns <= 1 || ns > below || (ns == below && i < after))
+			if (ns <= 0 || ns > below || (ns == below && i < after))
 				continue;
 			if (best == TRACE_NONE || ns > v->on_path[best])
 				best = i;
@@ -105,14 +131,13 @@ static void put_path(struct view *v)
 			break;
 		below = v->on_path[best];
 		after = best + 1;
-		text_pad_left(&v->out, slice_cstr(duration_format(below, text)), 10);
-		buffer_printf(&v->out, " %3.0f%%  ",
-			      100.0 * (double)below / (double)MAX(v->path->total_ns, (int64_t)1));
+		put_share(v, below);
 		text_put(&v->out, trace_block_service(v->t, best), 30);
 		buffer_text(&v->out, "  ");
 		text_put(&v->out, trace_block_name(v->t, best), 50);
 		buffer_byte(&v->out, '\n');
 	}
+	put_waits(v);
 }
 
 static void put_legend(struct view *v)

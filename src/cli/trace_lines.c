@@ -347,7 +347,7 @@ static void put_status(struct view *v, const struct trace_block *k)
 void view_block(struct view *v, uint32_t block)
 {
 	const struct trace_block *k = &v->t->blocks[block];
-	bool critical = v->on_path && v->on_path[block] > 0;
+	bool critical = v->on_path && v->on_path[block] >= 0;
 
 	view_colour(v, critical ? COLOUR_CRITICAL : COLOUR_NONE);
 	buffer_text(&v->out, critical ? "* " : "  ");

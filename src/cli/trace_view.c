@@ -26,15 +26,19 @@ static int path_collect(struct view *v)
 {
 	if (!v->path || v->path->n == 0)
 		return 0;
-	v->on_path = calloc(v->t->block_n, sizeof(*v->on_path));
+	v->on_path = malloc(v->t->block_n * sizeof(*v->on_path));
 	if (!v->on_path)
 		return -1;
+	memset(v->on_path, 0xff, v->t->block_n * sizeof(*v->on_path)); /* -1: not on it */
 	for (size_t i = 0; i < v->path->n; i++) {
 		const struct path_segment *s = &v->path->segments[i];
 
-		/* A stay of no time is on the path, too. */
-		if (s->block != TRACE_NONE)
-			v->on_path[s->block] += MAX(s->to_ns - s->from_ns, (int64_t)1);
+		v->path_kinds[s->kind] += s->to_ns - s->from_ns;
+		if (s->block == TRACE_NONE)
+			continue;
+		v->on_path[s->block] = MAX(v->on_path[s->block], (int64_t)0);
+		if (s->kind == SEGMENT_SELF)
+			v->on_path[s->block] += s->to_ns - s->from_ns;
 	}
 	return 0;
 }

@@ -12,8 +12,10 @@ struct view {
 	const struct critical_path *path;
 	const struct view_options *o;
 	struct buffer out;
-	int64_t *on_path; /* per block: time on the critical path; NULL without a path */
-	uint32_t *links;  /* links by block */
+	int64_t *on_path; /* per block: own work on the critical path; -1: not on it; NULL: no path
+			   */
+	int64_t path_kinds[SEGMENT_KINDS]; /* of the path: time by kind of segment */
+	uint32_t *links;                   /* links by block */
 	size_t link_at;
 	size_t tree_columns, bar_columns;
 	size_t shown, hidden_depth, hidden_limit;

@@ -35,7 +35,8 @@ static const struct target targets[] = {
 	{"otlp-json", PORT_OTLP, "/v1/logs", JSON, "resourceLogs"},
 	{"otlp-json", PORT_OTLP, "/v1/metrics", JSON, "resourceMetrics"},
 	{"events", PORT_OTLP, "/v1/events", PROTOBUF, NULL},
-	{"zipkin", PORT_ZIPKIN, "/api/v2/spans", JSON, NULL},
+	{"events-json", PORT_OTLP, "/v1/events", JSON, NULL},
+	{"zipkin-json", PORT_ZIPKIN, "/api/v2/spans", JSON, NULL},
 	{"zipkin-proto", PORT_ZIPKIN, "/api/v2/spans", PROTOBUF, NULL},
 };
 
@@ -132,7 +133,11 @@ static int post(struct upload *u, const struct target *t, struct slice body, int
 			return EXIT_OK;
 		}
 		if (!is_retryable(answer.status) || tries == UPLOAD_TRIES) {
-			code = remote_refused(u->remote, call.url, &answer);
+			_cleanup_(buffer_done)
+			struct buffer what = {0};
+
+			buffer_printf(&what, "%s: %s", u->where, call.url);
+			code = remote_refused(u->remote, buffer_cstr(&what), &answer);
 			http_answer_done(&answer);
 			return code == EXIT_NOTHING ? EXIT_FAILED : code;
 		}
@@ -186,8 +191,7 @@ static int post_pieces(struct upload *u, const struct event_ref *refs, size_t n)
 	return EXIT_OK;
 }
 
-static int send_decoded(struct upload *u, const struct codec *codec, struct slice request,
-			const char *where)
+static int send_decoded(struct upload *u, const struct codec *codec, struct slice request)
 {
 	_cleanup_(batch_unrefp)
 	struct batch *batch = batch_new(request.n);
@@ -203,7 +207,7 @@ static int send_decoded(struct upload *u, const struct codec *codec, struct slic
 	if (r == 0)
 		r = batch_seal(batch);
 	if (r < 0)
-		return cli_fail(u->remote->cli, EXIT_FAILED, "%s, byte %zu: %s", where,
+		return cli_fail(u->remote->cli, EXIT_FAILED, "%s, byte %zu: %s", u->where,
 				error.offset == ERROR_NO_OFFSET ? 0 : error.offset,
 				error.text[0] ? error.text : strerror(-r));
 	if (tally.rejected)
@@ -216,13 +220,12 @@ static int send_decoded(struct upload *u, const struct codec *codec, struct slic
 	return post_pieces(u, refs, batch->event_n);
 }
 
-int upload_request(struct upload *u, const struct codec *codec, struct slice request,
-		   const char *where)
+int upload_request(struct upload *u, const struct codec *codec, struct slice request)
 {
 	bool sent = false;
 
 	if (request.n > UPLOAD_DIRECT_MAX)
-		return send_decoded(u, codec, request, where);
+		return send_decoded(u, codec, request);
 	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
 		const struct target *t = &targets[i];
 		int status = 0, code;
@@ -233,8 +236,8 @@ int upload_request(struct upload *u, const struct codec *codec, struct slice req
 		if (code)
 			return code;
 		if (status == 413)
-			return send_decoded(u, codec, request, where);
+			return send_decoded(u, codec, request);
 		sent = true;
 	}
-	return sent ? EXIT_OK : send_decoded(u, codec, request, where);
+	return sent ? EXIT_OK : send_decoded(u, codec, request);
 }

@@ -59,6 +59,7 @@ static const struct codec codecs[] = {
 		.extensions = "events.json events.jsonl",
 		.frame = FRAME_VALUES,
 		.appends = true,
+		.all_rows = true,
 		.decode = events_json_decode,
 		.encode = events_json_encode,
 	},
@@ -100,10 +101,21 @@ const struct codec *codec_list(size_t *ret_n)
 	return codecs;
 }
 
+/* "zipkin" for "zipkin-json". */
+static bool is_short_for(struct slice name, const char *full)
+{
+	struct slice all = slice_cstr(full);
+
+	return name.n + 5 == all.n && slice_starts(all, name) && slice_ends(all, SLICE("-json"));
+}
+
 const struct codec *codec_find(struct slice name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(codecs); i++)
 		if (slice_eq(name, slice_cstr(codecs[i].name)))
+			return &codecs[i];
+	for (size_t i = 0; i < ARRAY_SIZE(codecs); i++)
+		if (is_short_for(name, codecs[i].name))
 			return &codecs[i];
 	return NULL;
 }

@@ -37,7 +37,7 @@ struct codec {
 /* All of them, in the order in which help lists them. */
 const struct codec *codec_list(size_t *ret_n);
 
-/* By name; NULL when there is none. */
+/* By name, where "-json" may be left out if nothing else is called so; NULL when there is none. */
 const struct codec *codec_find(struct slice name);
 
 /* Recognises a file by its first bytes (give a few kilobytes, decompressed) and, where they leave
