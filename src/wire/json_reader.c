@@ -266,6 +266,35 @@ static inline bool read_string(struct json_reader *r, struct json_string *ret)
 	return true;
 }
 
+bool json_plain(struct json_reader *r, struct slice *ret_text)
+{
+	bool high = false;
+	const char *p = scan_plain(r->at, r->end, &high);
+
+	if (p == r->end || *p != '"' || high)
+		return false;
+	*ret_text = slice_of(r->at, (size_t)(p - r->at));
+	r->at = p + 1;
+	return true;
+}
+
+bool json_digits(struct json_reader *r, int64_t *ret_value)
+{
+	const char *p = r->at;
+	bool negative = p < r->end && *p == '-';
+	const char *first = p += negative;
+	uint64_t value = 0; /* 19 digits fit */
+
+	while (p < r->end && p - first < 19 && *p >= '0' && *p <= '9')
+		value = value * 10 + (uint64_t)(*p++ - '0');
+	/* Leading zeros and long or missing numbers are for the general way to judge. */
+	if (p == first || p - first > 18 || (*first == '0' && p - first > 1))
+		return false;
+	*ret_value = negative ? -(int64_t)value : (int64_t)value;
+	r->at = p;
+	return true;
+}
+
 bool json_string(struct json_reader *r, struct json_string *ret)
 {
 	if (!to_token(r))

@@ -93,6 +93,23 @@ bool json_u64(struct json_reader *r, uint64_t *ret_value);
 bool json_u32(struct json_reader *r, uint32_t *ret_value);
 bool json_double(struct json_reader *r, double *ret_value);
 
+/* For text that nearly always looks the same, tried before the general way; all consume nothing
+ * when they return false, and the caller may put `at` back to where it was and start again. These
+ * very bytes: */
+static inline bool json_take(struct json_reader *r, struct slice bytes)
+{
+	if ((size_t)(r->end - r->at) < bytes.n || memcmp(r->at, bytes.p, bytes.n) != 0)
+		return false;
+	r->at += bytes.n;
+	return true;
+}
+
+/* Behind an opening quote: plain ASCII without escapes, up to and with the closing quote. */
+bool json_plain(struct json_reader *r, struct slice *ret_text);
+
+/* An integer of at most 18 digits. */
+bool json_digits(struct json_reader *r, int64_t *ret_value);
+
 /* The string without escapes: as it lies when it has none, else in `scratch` (emptied first).  A
  * lone surrogate becomes U+FFFD.  Out of memory: scratch->failed, and an empty slice. */
 struct slice json_text(struct json_string s, struct buffer *scratch);
