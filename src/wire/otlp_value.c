@@ -180,6 +180,40 @@ static int decode_children(struct otlp_decoder *d, struct slice bytes, struct at
 	return 0;
 }
 
+/* The one field of an AnyValue.  *ret_known is set to false when it is none of ours. */
+static int decode_one(struct otlp_decoder *d, const struct pb_field *f, struct attr *out, int depth,
+		      bool *ret_known)
+{
+	switch (f->tag) {
+	case PB_TAG(1, PB_BYTES):
+	case PB_TAG(7, PB_BYTES):
+		out->type = f->tag == PB_TAG(1, PB_BYTES) ? VALUE_STRING : VALUE_BYTES;
+		out->bits = batch_string(d->batch, f->bytes);
+		return 0;
+	case PB_TAG(2, PB_VARINT):
+		out->type = VALUE_BOOL;
+		out->bits = f->value != 0;
+		return 0;
+	case PB_TAG(3, PB_VARINT):
+		out->type = VALUE_INT;
+		out->bits = f->value;
+		return 0;
+	case PB_TAG(4, PB_FIXED64):
+		out->type = VALUE_DOUBLE;
+		out->bits = f->value;
+		return 0;
+	case PB_TAG(5, PB_BYTES):
+	case PB_TAG(6, PB_BYTES):
+		out->type = f->tag == PB_TAG(5, PB_BYTES) ? VALUE_ARRAY : VALUE_KVLIST;
+		return decode_children(d, f->bytes, out, depth, ret_known);
+	default:
+		*ret_known = false;
+		return 0;
+	}
+}
+
+/* Several fields are a newer version's or would have to be merged: kept as they are, and not looked
+ * into, or every level of nesting would keep its own copy of what lies below. */
 static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth)
 {
 	struct pb_reader r = pb_open(bytes);
@@ -189,43 +223,20 @@ static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *o
 
 	out->type = VALUE_EMPTY;
 	out->bits = 0;
-	while (pb_next(&r, &f)) {
-		switch (f.tag) {
-		case PB_TAG(1, PB_BYTES):
-		case PB_TAG(7, PB_BYTES):
-			out->type = f.tag == PB_TAG(1, PB_BYTES) ? VALUE_STRING : VALUE_BYTES;
-			out->bits = 0;
-			out->string = batch_string(d->batch, f.bytes);
-			break;
-		case PB_TAG(2, PB_VARINT):
-			out->type = VALUE_BOOL;
-			out->bits = f.value != 0;
-			break;
-		case PB_TAG(3, PB_VARINT):
-			out->type = VALUE_INT;
-			out->bits = f.value;
-			break;
-		case PB_TAG(4, PB_FIXED64):
-			out->type = VALUE_DOUBLE;
-			out->bits = f.value;
-			break;
-		case PB_TAG(5, PB_BYTES):
-		case PB_TAG(6, PB_BYTES):
-			out->type = f.tag == PB_TAG(5, PB_BYTES) ? VALUE_ARRAY : VALUE_KVLIST;
-			error = decode_children(d, f.bytes, out, depth, &known);
-			if (error < 0)
-				return error;
-			break;
-		default:
-			known = false;
-		}
+	if (pb_next(&r, &f) && r.at == r.end) {
+		error = decode_one(d, &f, out, depth, &known);
+		if (error < 0)
+			return error;
+	} else if (!r.bad && bytes.n > 0) {
+		known = false;
+		while (pb_next(&r, &f))
+			;
 	}
 	if (r.bad)
 		return otlp_malformed(d, r.bad, "an attribute's value");
 	if (!known) {
 		out->type = VALUE_RAW;
-		out->bits = 0;
-		out->string = batch_string(d->batch, bytes);
+		out->bits = batch_string(d->batch, bytes);
 	}
 	return 0;
 }

@@ -239,6 +239,48 @@ static void nested_too_deep(void **state)
 	}
 }
 
+/* Values that hold each other and a field that we do not know: each is kept as bytes, but the bytes
+ * of the innermost are not kept once for every level. */
+static void nesting_does_not_multiply_memory(void **state)
+{
+	_cleanup_(freep)
+	char *large = malloc(1 << 20);
+
+	assert_non_null(large);
+	memset(large, 'x', 1 << 20);
+	FOR_EACH_CODEC(c)
+	{
+		_cleanup_(buffer_done)
+		struct buffer field = {0}, bytes = {0};
+		_cleanup_(batch_unrefp)
+		struct batch *b = NULL;
+		size_t begun[2 + 60 * 2], n = 0;
+		struct decode_tally tally;
+		struct error error;
+
+		if (!attributes_field(c))
+			continue;
+		begun[n++] = pb_begin(&field, attributes_field(c));
+		begun[n++] = pb_begin(&field, 2);
+		for (int i = 0; i < 60; i++) {
+			begun[n++] = pb_begin(&field, 5);
+			begun[n++] = pb_begin(&field, 1);
+		}
+		pb_put_bytes(&field, 1, slice_of(large, 1 << 20));
+		while (n > 0) {
+			pb_end(&field, begun[--n]);
+			pb_end(&field, begun[--n]);
+			if (n > 0)
+				pb_put_varint(&field, 99, n);
+		}
+		put_request(c, &bytes, buffer_get(&field));
+		b = decode(c, buffer_get(&bytes), &tally, &error);
+		assert_non_null(b);
+		assert_true(batch_bytes(b) < 3 << 20);
+		survive(c, buffer_get(&bytes));
+	}
+}
+
 /* Any field number with any wire type is either understood or kept. */
 static void wrong_wire_types(void **state)
 {
@@ -404,6 +446,7 @@ int main(void)
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(every_bit_flipped),
 		cmocka_unit_test(nested_too_deep),
+		cmocka_unit_test(nesting_does_not_multiply_memory),
 		cmocka_unit_test(wrong_wire_types),
 		cmocka_unit_test(text_that_is_not_utf8),
 		cmocka_unit_test(any_time_is_kept),
