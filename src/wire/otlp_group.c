@@ -109,8 +109,9 @@ static int decode_entities(struct otlp_decoder *d, struct slice bytes, struct re
 	return 0;
 }
 
-static int decode_resource(struct otlp_decoder *d, struct slice bytes, struct resource *out)
+static int decode_resource(struct otlp_decoder *d, struct slice bytes, void *into)
 {
+	struct resource *out = into;
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
 
@@ -136,8 +137,9 @@ static int decode_resource(struct otlp_decoder *d, struct slice bytes, struct re
 	return decode_entities(d, bytes, out);
 }
 
-static int decode_scope(struct otlp_decoder *d, struct slice bytes, struct scope *out)
+static int decode_scope(struct otlp_decoder *d, struct slice bytes, void *into)
 {
+	struct scope *out = into;
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
 
@@ -165,52 +167,60 @@ static int decode_scope(struct otlp_decoder *d, struct slice bytes, struct scope
 	return r.bad ? otlp_malformed(d, r.bad, "a scope") : 0;
 }
 
-static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
-			      otlp_member_decode *member)
+/* What a group says itself: head = 1 (its resource, or scope), schema_url = 3, and what is unknown.
+ * Its members, field 2, are passed over. */
+static int decode_head(struct otlp_decoder *d, struct slice bytes, const char *what,
+		       int (*head)(struct otlp_decoder *d, struct slice bytes, void *into),
+		       void *into, uint32_t *ret_schema_url, uint32_t *ret_unknown)
 {
 	struct pb_reader r = pb_open(bytes);
-	struct scope scope = {.attrs.first = (uint32_t)d->batch->attr_n};
 	struct buffer unknown = {0};
 	struct pb_field f;
-	uint32_t index;
 	int error = 0;
 
 	while (error == 0 && pb_next(&r, &f)) {
 		switch (f.tag) {
 		case PB_TAG(1, PB_BYTES):
-			error = decode_scope(d, f.bytes, &scope);
+			error = head(d, f.bytes, into);
 			break;
 		case PB_TAG(2, PB_BYTES):
-			break; /* below */
+			break;
 		case PB_TAG(3, PB_BYTES):
-			scope.schema_url = batch_string(d->batch, f.bytes);
+			*ret_schema_url = batch_string(d->batch, f.bytes);
 			break;
 		default:
 			buffer_slice(&unknown, pb_whole(&r, &f));
 		}
 	}
-	scope.unknown_group = batch_string(d->batch, buffer_get(&unknown));
+	*ret_unknown = batch_string(d->batch, buffer_get(&unknown));
 	if (unknown.failed)
 		error = -ENOMEM;
 	buffer_done(&unknown);
+	if (error == 0 && r.bad)
+		error = otlp_malformed(d, r.bad, what);
+	return error;
+}
+
+static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
+			      otlp_member_decode *member)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct scope scope = {.attrs.first = (uint32_t)d->batch->attr_n};
+	struct pb_field f;
+	uint32_t index;
+	int error = decode_head(d, bytes, "a scope group", decode_scope, &scope, &scope.schema_url,
+				&scope.unknown_group);
+
 	if (error < 0)
 		return error;
-	if (r.bad)
-		return otlp_malformed(d, r.bad, "a scope group");
-
 	index = batch_scope(d->batch);
 	if (d->batch->failed)
 		return d->batch->failed;
 	d->batch->scopes[index] = scope;
-	r = pb_open(bytes);
-	while (pb_next(&r, &f)) {
-		if (f.tag != PB_TAG(2, PB_BYTES))
-			continue;
-		error = member(d, f.bytes, resource, index);
-		if (error < 0)
-			return error;
-	}
-	return 0;
+	while (error == 0 && pb_next(&r, &f))
+		if (f.tag == PB_TAG(2, PB_BYTES))
+			error = member(d, f.bytes, resource, index);
+	return error;
 }
 
 static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
@@ -218,47 +228,21 @@ static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 {
 	struct pb_reader r = pb_open(bytes);
 	struct resource resource = {.attrs.first = (uint32_t)d->batch->attr_n};
-	struct buffer unknown = {0};
 	struct pb_field f;
 	uint32_t index;
-	int error = 0;
+	int error = decode_head(d, bytes, "a resource group", decode_resource, &resource,
+				&resource.schema_url, &resource.unknown_group);
 
-	while (error == 0 && pb_next(&r, &f)) {
-		switch (f.tag) {
-		case PB_TAG(1, PB_BYTES):
-			error = decode_resource(d, f.bytes, &resource);
-			break;
-		case PB_TAG(2, PB_BYTES):
-			break; /* below */
-		case PB_TAG(3, PB_BYTES):
-			resource.schema_url = batch_string(d->batch, f.bytes);
-			break;
-		default:
-			buffer_slice(&unknown, pb_whole(&r, &f));
-		}
-	}
-	resource.unknown_group = batch_string(d->batch, buffer_get(&unknown));
-	if (unknown.failed)
-		error = -ENOMEM;
-	buffer_done(&unknown);
 	if (error < 0)
 		return error;
-	if (r.bad)
-		return otlp_malformed(d, r.bad, "a resource group");
-
 	index = batch_resource(d->batch);
 	if (d->batch->failed)
 		return d->batch->failed;
 	d->batch->resources[index] = resource;
-	r = pb_open(bytes);
-	while (pb_next(&r, &f)) {
-		if (f.tag != PB_TAG(2, PB_BYTES))
-			continue;
-		error = decode_scope_group(d, f.bytes, index, member);
-		if (error < 0)
-			return error;
-	}
-	return 0;
+	while (error == 0 && pb_next(&r, &f))
+		if (f.tag == PB_TAG(2, PB_BYTES))
+			error = decode_scope_group(d, f.bytes, index, member);
+	return error;
 }
 
 int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,

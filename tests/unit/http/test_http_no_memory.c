@@ -6,37 +6,7 @@
 
 #include "http/grpc.h"
 #include "http/unplugged.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static long allowed = -1; /* allocations until one fails; -1: all succeed */
-
-static bool fails(void)
-{
-	if (allowed < 0)
-		return false;
-	return allowed-- == 0;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return fails() ? NULL : __real_realloc(p, n);
-}
+#include "no_memory.h"
 
 static void on_message(struct http_request *req, void *context, struct slice message)
 {
@@ -125,10 +95,10 @@ static void every_failed_allocation_is_survived(void **state)
 			struct unplugged u;
 
 			unplugged_init(&u, admit, dispatch);
-			allowed = n;
+			no_memory_after = n;
 			converse(&u, conversations[i], 7);
-			failed = allowed < 0;
-			allowed = -1;
+			failed = no_memory_after < 0;
+			no_memory_after = -1;
 			buffer_clear(&u.sent);
 			/* and the next client is served */
 			converse(&u, SLICE("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"), 100);

@@ -1,6 +1,7 @@
 /* Every allocation fails once: redaction either reports it, with the batch as it was, or has left
  * no plain text.  Linked with --wrap=malloc,calloc,realloc. */
 #include "catalog/catalog_folder.h"
+#include "no_memory.h"
 
 #include <errno.h>
 
@@ -10,35 +11,6 @@
 
 #define SECRET       "hunter2-plain-text"
 #define MAX_ATTEMPTS 2000
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static int countdown = -1; /* allocations until one fails; negative: none does */
-
-static bool fails(void)
-{
-	return countdown >= 0 && countdown-- == 0;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return fails() ? NULL : __real_realloc(p, n);
-}
 
 static struct batch *user_batch(void)
 {
@@ -98,10 +70,10 @@ static void redaction_fails_whole_or_not_at_all(void **state)
 		bool over;
 		int e;
 
-		countdown = n;
+		no_memory_after = n;
 		e = redact_batch(r, &b, &count);
-		over = countdown >= 0; /* nothing was left to fail */
-		countdown = -1;
+		over = no_memory_after >= 0; /* nothing was left to fail */
+		no_memory_after = -1;
 		if (e < 0) {
 			failures++;
 			assert_ptr_equal(b, before);
@@ -133,10 +105,10 @@ static void rules_are_compiled_all_or_none(void **state)
 		bool over;
 		int e;
 
-		countdown = n;
+		no_memory_after = n;
 		e = redact_new(cat, &r, NULL);
-		over = countdown >= 0;
-		countdown = -1;
+		over = no_memory_after >= 0;
+		no_memory_after = -1;
 		if (over) {
 			assert_int_equal(e, 0);
 			redact_free(r);
@@ -164,10 +136,10 @@ static void a_catalogue_opens_whole_or_not_at_all(void **state)
 		int e;
 
 		cat = NULL;
-		countdown = n;
+		no_memory_after = n;
 		e = catalog_open(f->path, &cat, NULL);
-		over = countdown >= 0;
-		countdown = -1;
+		over = no_memory_after >= 0;
+		no_memory_after = -1;
 		if (e == 0) {
 			assert_int_equal(token_check(cat, slice_cstr(text), &who), 0);
 			catalog_close(cat);

@@ -6,42 +6,8 @@
 
 #include "batch_equal.h"
 #include "batch_random.h"
+#include "no_memory.h"
 #include "wire/codecs.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-/* Allocations that still succeed; negative: all of them. */
-static long left = -1;
-
-static bool spend(void)
-{
-	if (left < 0)
-		return true;
-	if (left == 0)
-		return false;
-	left--;
-	return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return spend() ? __real_malloc(n) : NULL;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return spend() ? __real_calloc(n, size) : NULL;
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return spend() ? __real_realloc(p, n) : NULL;
-}
 
 static struct batch *random_for(const struct codec *c)
 {
@@ -63,13 +29,14 @@ static int decode(const struct codec *c, struct slice bytes, long allowed, struc
 	struct batch *b;
 	int r = -ENOMEM;
 
-	left = allowed;
+	no_memory_stays = 1;
+	no_memory_after = allowed;
 	b = batch_new(0);
 	if (b)
 		r = c->decode(bytes, b, &tally, &error);
 	if (r == 0)
 		r = batch_seal(b);
-	left = -1;
+	no_memory_after = -1;
 	if (b && r < 0 && error.code != 0)
 		assert_int_equal(error.code, r);
 	*ret_batch = b;
@@ -127,9 +94,10 @@ static void encoding_without_memory(void **state)
 			_cleanup_(buffer_done)
 			struct buffer bytes = {0};
 
-			left = allowed;
+			no_memory_stays = 1;
+			no_memory_after = allowed;
 			codecs[i].encode(refs, n, &bytes);
-			left = -1;
+			no_memory_after = -1;
 			failed = bytes.failed;
 			if (!failed && !slice_eq(buffer_get(&bytes), buffer_get(&whole)))
 				fail_msg("%s, allocation %ld: incomplete, and nobody says so",
