@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 METHODS = {
@@ -21,17 +22,19 @@ METHODS = {
     'metrics': '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
     'events': '/causet.v1.EventService/Export',
 }
+HEX = {'traceId', 'spanId', 'parentSpanId', 'linkTraceId', 'id1', 'id2', 'unit'}  # bytes that JSON has in hex
 PATHS = {kind: f'/v1/{kind}' for kind in METHODS}
 
 
 @functools.lru_cache(maxsize=None)
 def protos():
-    """protoc's modules: (events, otlp, zipkin)."""
+    """protoc's modules by name: events, otlp, zipkin, answers."""
     out = tempfile.mkdtemp(prefix='causet-protoc-')
-    for folder, name in ((TOP / 'docs/format', 'events'), (TOP / 'tests/wire', 'otlp'), (TOP / 'tests/wire', 'zipkin')):
-        subprocess.run(['protoc', f'-I{folder}', f'--python_out={out}', f'{name}.proto'], check=True)
+    folders = {'events': 'docs/format', 'otlp': 'tests/wire', 'zipkin': 'tests/wire', 'answers': 'tests/integration'}
+    for name, folder in folders.items():
+        subprocess.run(['protoc', f'-I{TOP / folder}', '-I/usr/include', f'--python_out={out}', f'{name}.proto'], check=True)
     sys.path.insert(0, out)
-    return [importlib.import_module(f'{name}_pb2') for name in ('events', 'otlp', 'zipkin')]
+    return types.SimpleNamespace(**{name: importlib.import_module(f'{name}_pb2') for name in folders})
 
 
 def span(trace_id, span_id, name='work', parent='', start=1_700_000_000_000_000_000, duration=1000, **more):
@@ -67,8 +70,7 @@ def to_protobuf(request, message):
         if isinstance(value, list):
             return [ids(v) for v in value]
         if isinstance(value, dict):
-            return {k: base64.b64encode(bytes.fromhex(v)).decode() if k in ('traceId', 'spanId', 'parentSpanId') else ids(v)
-                    for k, v in value.items()}
+            return {k: base64.b64encode(bytes.fromhex(v)).decode() if k in HEX else ids(v) for k, v in value.items()}
         return value
     return json_format.ParseDict(ids(request), message()).SerializeToString()
 
@@ -170,3 +172,25 @@ def eventually(condition, seconds=20, why='it did not happen'):
             return got
         assert time.monotonic() < end, why
         time.sleep(0.05)
+
+
+class Refused(Exception):
+    """A call that failed: `code` is gRPC's name of the status, `details` the google.rpc.Status that came with it."""
+
+    def __init__(self, code, message, details):
+        super().__init__(f'{code}: {message}')
+        self.code, self.message, self.details = code, message, details
+
+
+def call(server, request, kind='traces', timeout=60):
+    """The answer (bytes) to a message (bytes) over gRPC."""
+    import grpc
+    metadata = [('authorization', f'Bearer {server.token}')] if server.token else []
+    with grpc.insecure_channel(f'127.0.0.1:{server.ports["otlp-grpc"]}',
+                               options=[('grpc.max_send_message_length', -1)]) as channel:
+        method = channel.unary_unary(METHODS[kind], request_serializer=None, response_deserializer=None)
+        try:
+            return method(request, metadata=metadata, timeout=timeout)
+        except grpc.RpcError as error:
+            details = dict(error.trailing_metadata() or ()).get('grpc-status-details-bin')
+            raise Refused(error.code().name, error.details(), details) from None
