@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/event_unique.h"
 #include "model/trace.h"
 
 void plain_done(struct plain *p)
@@ -156,6 +157,8 @@ int plain_rows(const struct codec *codec, const struct event_ref *refs, size_t n
 		r = natives_collect(&natives, refs, n);
 	if (r == 0)
 		r = split_rows(&p, &natives, refs, n);
+	if (r == 0)
+		r = events_unique(p.refs, &p.n);
 	map_done(&natives.map);
 	free(natives.ids);
 	if (r < 0) {

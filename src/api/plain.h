@@ -11,8 +11,9 @@ struct plain {
 	size_t batch_n, batch_capacity;
 };
 
-/* Rows that `codec` can hold, in the order of `refs`; traces with native events come last, as the
- * spans they amount to.  The batches of `refs` are borrowed.  -ENOMEM, -E2BIG. */
+/* Rows that `codec` can hold, in the order of `refs`, each once however often it came; traces with
+ * native events come last, as the spans they amount to.  The batches of `refs` are borrowed.
+ * -ENOMEM, -E2BIG. */
 int plain_rows(const struct codec *codec, const struct event_ref *refs, size_t n,
 	       struct plain *ret_plain);
 
