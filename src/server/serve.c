@@ -5,6 +5,7 @@
 #include "server/serve.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,9 @@
 #include "store/memory.h"
 
 #define QUESTIONS_WAITING 256 /* for a worker; more get a 503 */
+#define TIDY_NS           (2 * NS_PER_S)
+#define TIDY_QUIET        ((uint64_t)1 << 20)  /* bytes received meanwhile, at most … */
+#define TIDY_LEAST        ((uint64_t)16 << 20) /* … and since the last time, at least */
 
 struct server {
 	const struct config *config;
@@ -36,6 +40,7 @@ struct server {
 	struct listeners listeners;
 	struct api api;
 	sigset_t signals;
+	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
 };
 
 static void server_done(struct server *s)
@@ -161,18 +166,35 @@ static void reload(struct server *s)
 	notify_send("READY=1");
 }
 
+/* Gives back to the system what a rush of requests has left behind: malloc keeps freed memory for
+ * the next one, for ever.  Trimming holds up who allocates meanwhile, so it waits for a quiet
+ * moment. */
+static void tidy(struct server *s)
+{
+	const struct http_counters *c = http_server_counters(s->http);
+	uint64_t now = atomic_load_explicit(&c->bytes_in, memory_order_relaxed);
+	bool quiet = now - s->seen_bytes < TIDY_QUIET;
+
+	s->seen_bytes = now;
+	if (!quiet || now - s->tidied_bytes < TIDY_LEAST)
+		return;
+	malloc_trim(0);
+	s->tidied_bytes = now;
+}
+
 /* Waits for the signal that ends us. */
 static int watch(struct server *s)
 {
 	int64_t watchdog_ns = notify_watchdog_ns();
-	struct timespec pause = {watchdog_ns / NS_PER_S, watchdog_ns % NS_PER_S};
+	int64_t pause_ns = watchdog_ns ? MIN(watchdog_ns, TIDY_NS) : TIDY_NS;
+	struct timespec pause = {pause_ns / NS_PER_S, pause_ns % NS_PER_S};
 
 	for (;;) {
-		int number = watchdog_ns ? sigtimedwait(&s->signals, NULL, &pause)
-					 : sigwaitinfo(&s->signals, NULL);
+		int number = sigtimedwait(&s->signals, NULL, &pause);
 
 		if (watchdog_ns)
 			notify_send("WATCHDOG=1");
+		tidy(s);
 		if (number == SIGHUP)
 			reload(s);
 		else if (number == SIGTERM || number == SIGINT)
