@@ -33,7 +33,9 @@ struct api {
 	struct pool *pool; /* does what walks through the store */
 	bool auth;         /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
 	int64_t started_ns;
-	int ports[SERVICE_COUNT]; /* real ones, by bit number of enum service; 0: off */
+	/* Real ones, by bit number of enum service; 0: off, or not known yet.  The first requests
+	 * may come while the server notes them. */
+	_Atomic int ports[SERVICE_COUNT];
 	bool tls;
 	/* Set when the server runs; cleared when it drains. */
 	_Atomic(const struct http_counters *) counters;

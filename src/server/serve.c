@@ -39,6 +39,7 @@ struct server {
 	struct http_server *http;
 	struct listeners listeners;
 	struct api api;
+	int ports[SERVICE_COUNT]; /* as in api */
 	sigset_t signals;
 	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
 };
@@ -133,11 +134,11 @@ static int ports_publish(struct server *s, struct error *error)
 	for (size_t i = 0; i < s->listeners.n; i++) {
 		int bit = __builtin_ctz((unsigned)s->listeners.rows[i].tag);
 
-		if (s->api.ports[bit] == 0)
-			s->api.ports[bit] = http_server_port(s->http, i);
+		if (s->ports[bit] == 0)
+			s->api.ports[bit] = s->ports[bit] = http_server_port(s->http, i);
 	}
 	if (s->config->port_file)
-		return ports_write(s->config->port_file, s->config->listen, s->api.ports, error);
+		return ports_write(s->config->port_file, s->config->listen, s->ports, error);
 	return 0;
 }
 
@@ -232,7 +233,7 @@ static int server_run(struct server *s, struct error *error)
 	if (r < 0)
 		return r;
 	atomic_store(&s->api.ready, true);
-	s->hooks->ready(s->hooks->context, s->api.ports, s->config->listen);
+	s->hooks->ready(s->hooks->context, s->ports, s->config->listen);
 	notify_send("READY=1\nSTATUS=taking in traces");
 	drain(s, watch(s));
 	log_info("stopped");
