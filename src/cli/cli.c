@@ -89,14 +89,6 @@ const struct option data_options[] = {
 
 #undef AT
 
-const struct command *command_find(struct slice name)
-{
-	for (size_t i = 0; commands[i]; i++)
-		if (slice_eq(name, slice_cstr(commands[i]->name)))
-			return commands[i];
-	return NULL;
-}
-
 static void say(const struct cli *cli, const char *format, va_list args)
 {
 	fprintf(stderr, "causet%s%s: ", cli->command ? " " : "",

@@ -33,6 +33,14 @@ const struct command *const commands[] = {
 	/* clang-format on */
 };
 
+const struct command *command_find(struct slice name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (slice_eq(name, slice_cstr(commands[i]->name)))
+			return commands[i];
+	return NULL;
+}
+
 /* The width to fold to: the terminal's, else COLUMNS, else 80. */
 static size_t columns_of(int fd)
 {
