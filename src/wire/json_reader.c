@@ -1,19 +1,15 @@
 /* wire/json_reader.c - reading JSON where it lies: structure and strings.
  *
- * What costs time is strings: three quarters of OTLP JSON lie between quotes.  They are searched 16
- * bytes at a time (SSE2, which every x86-64 has; elsewhere 8 at a time in a register) for the first
- * byte that is not plain: quote, backslash, control character.  Bytes above 0x7f are noticed on the
- * way, and only strings that have some are checked for UTF-8. */
+ * What costs time is strings: three quarters of OTLP JSON lie between quotes.  Bytes above 0x7f are
+ * noticed while searching for their end (wire/json_scan_int.h), and only strings that have some are
+ * checked for UTF-8. */
 #include "wire/json_reader.h"
 
 #include <errno.h>
 
 #include "core/hash.h"
 #include "core/utf8.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "wire/json_scan_int.h"
 
 struct json_reader json_open(struct slice s)
 {
@@ -136,56 +132,6 @@ bool json_array(struct json_reader *r)
 	return *r->at == '[' ? enter(r) : json_stop(r, r->at, "an array is expected");
 }
 
-#ifdef __SSE2__
-/* The first quote, backslash or control character from p on, or `end`.  Sets *high if a byte before
- * it is above 0x7f. */
-static inline const char *scan_plain(const char *p, const char *end, bool *high)
-{
-	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'),
-		      last_control = _mm_set1_epi8(0x1f);
-
-	while (end - p >= 16) {
-		__m128i x = _mm_loadu_si128((const __m128i *)p);
-		__m128i hit = _mm_or_si128(
-			_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)),
-			_mm_cmpeq_epi8(_mm_max_epu8(x, last_control), last_control));
-		unsigned stop = (unsigned)_mm_movemask_epi8(hit);
-		unsigned above = (unsigned)_mm_movemask_epi8(x);
-
-		if (stop) {
-			*high |= (above & ((stop & -stop) - 1)) != 0;
-			return p + __builtin_ctz(stop);
-		}
-		*high |= above != 0;
-		p += 16;
-	}
-#else
-static inline const char *scan_plain(const char *p, const char *end, bool *high)
-{
-	const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
-
-	while (end - p >= 8) {
-		uint64_t x = hash_load64(p), quote = x ^ ones * '"', backslash = x ^ ones * '\\';
-
-		/* A top bit where a byte is zero, or below 0x20; may also flag a byte behind such a
-		 * one, so the exact place is found byte by byte. */
-		if (((quote - ones) & ~quote & tops) | ((backslash - ones) & ~backslash & tops) |
-		    ((x - ones * 0x20) & ~x & tops))
-			break;
-		*high |= (x & tops) != 0;
-		p += 8;
-	}
-#endif
-	for (; p < end; p++) {
-		unsigned char c = (unsigned char)*p;
-
-		if (c == '"' || c == '\\' || c < 0x20)
-			break;
-		*high |= c > 0x7f;
-	}
-	return p;
-}
-
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -242,7 +188,7 @@ static inline bool read_string(struct json_reader *r, struct json_string *ret)
 	for (;;) {
 		size_t n;
 
-		p = scan_plain(p, r->end, &high);
+		p = json_scan_plain(p, r->end, &high);
 		if (p == r->end)
 			return json_stop(r, begin - 1, "a string does not end");
 		if (__builtin_expect(*p == '"', 1))
@@ -269,7 +215,7 @@ static inline bool read_string(struct json_reader *r, struct json_string *ret)
 bool json_plain(struct json_reader *r, struct slice *ret_text)
 {
 	bool high = false;
-	const char *p = scan_plain(r->at, r->end, &high);
+	const char *p = json_scan_plain(r->at, r->end, &high);
 
 	if (p == r->end || *p != '"' || high)
 		return false;

@@ -7,6 +7,7 @@
 #include "core/utf8.h"
 #include "wire/base64.h"
 #include "wire/json_number.h"
+#include "wire/json_scan_int.h"
 
 #define U64_DIGITS  20
 #define INTEGER_MAX 1e15 /* whole doubles below it are written as integers */
@@ -113,8 +114,11 @@ static void quoted(struct buffer *b, struct slice text)
 {
 	buffer_byte(b, '"');
 	while (text.n > 0) {
-		size_t n = plain_prefix(text);
+		bool high = false;
+		size_t n = (size_t)(json_scan_plain(text.p, text.p + text.n, &high) - text.p);
 
+		if (high)
+			n = plain_prefix(text);
 		buffer_append(b, text.p, n);
 		text = slice_from(text, n);
 		if (text.n > 0) {
@@ -133,12 +137,19 @@ void json_put_key(struct json_writer *w, struct slice key)
 	w->comma = false;
 }
 
-void json_put_name(struct json_writer *w, const char *name)
+void json_put_literal(struct json_writer *w, const char *name, size_t n)
 {
-	separate(w);
-	buffer_byte(w->out, '"');
-	buffer_text(w->out, name);
-	buffer_append(w->out, "\":", 2);
+	char *to = buffer_reserve(w->out, n + 4);
+
+	if (!to)
+		return;
+	*to = ',';
+	to += w->comma;
+	*to++ = '"';
+	memcpy(to, name, n);
+	to[n] = '"';
+	to[n + 1] = ':';
+	w->out->n += n + 3 + w->comma;
 	w->comma = false;
 }
 

@@ -30,7 +30,11 @@ void json_end_array(struct json_writer *w);
 
 /* A key from outside, escaped; and one of ours, which needs no escapes (a literal). */
 void json_put_key(struct json_writer *w, struct slice key);
-void json_put_name(struct json_writer *w, const char *name);
+void json_put_literal(struct json_writer *w, const char *name, size_t n);
+static inline void json_put_name(struct json_writer *w, const char *name)
+{
+	json_put_literal(w, name, strlen(name)); /* known when compiling */
+}
 
 /* Text: quote, backslash and control characters are escaped, everything else stands as it is; a
  * byte that is not UTF-8 becomes U+FFFD. */
