@@ -7,8 +7,8 @@
  * 2010), so a search walks little beside the way.
  *
  * Cycles (hostile or broken input) are cut once, at build time: every explicit edge and every unit
- * order that takes part in one is marked and orders nothing.  Where clocks contradict what remains,
- * clocks yield. */
+ * order that takes part in one is marked and orders nothing.  Where a unit's clock contradicts what
+ * remains, it yields. */
 #include "model/causality.h"
 
 #include <errno.h>
@@ -52,20 +52,31 @@ static void arcs_done(struct arc_list *l)
 	free(l->arcs);
 }
 
-/* Drops the arcs that lean on clocks and lie on a cycle. */
-static void drop_clocks(struct arc_list *l, const uint32_t *component)
+/* Units whose clock contradicts the causes that were told are not ordered by it. */
+static int drop_clocks(const struct trace *t, struct arc_list *l, const uint32_t *component)
 {
+	_cleanup_(freep)
+	uint8_t *wrong = calloc(t->unit_n + 1, 1);
 	size_t kept = 0;
 
+	if (!wrong)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct arc *a = &l->arcs[i];
+
+		if (a->to & ARC_CLOCK && component[a->from] == component[a->to & ~ARC_CLOCK])
+			wrong[a->origin & ~ARC_UNIT] = 1;
+	}
 	for (size_t i = 0; i < l->n; i++)
-		if (l->arcs[i].origin != ARC_BY_CLOCK ||
-		    component[l->arcs[i].from] != component[l->arcs[i].to])
+		if (!(l->arcs[i].to & ARC_CLOCK) || !wrong[l->arcs[i].origin & ~ARC_UNIT])
 			l->arcs[kept++] = l->arcs[i];
 	l->n = kept;
+	return 0;
 }
 
 /* The graph of all arcs, without cycles, and the order in which a search leaves its nodes. */
-static int acyclic_graph(struct arc_list *arcs, struct graph *ret_graph, uint32_t *left)
+static int acyclic_graph(const struct trace *t, struct arc_list *arcs, struct graph *ret_graph,
+			 uint32_t *left)
 {
 	_cleanup_(graph_done)
 	struct graph g = {0};
@@ -81,7 +92,9 @@ static int acyclic_graph(struct arc_list *arcs, struct graph *ret_graph, uint32_
 		if (components == g.node_n)
 			break;
 		graph_done(&g);
-		drop_clocks(arcs, left);
+		r = drop_clocks(t, arcs, left);
+		if (r < 0)
+			return r;
 	}
 	*ret_graph = g;
 	g = (struct graph){0};
@@ -129,13 +142,14 @@ static int causality_get(struct trace *t, struct causality **ret)
 	c->stack = malloc(n * sizeof(*c->stack));
 	if (!c->left || !c->lowest || !c->seen || !c->stack)
 		return -ENOMEM;
-	r = acyclic_graph(&arcs, &c->g, c->left);
+	r = acyclic_graph(t, &arcs, &c->g, c->left);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < arcs.n; i++) {
-		c->clocks |= arcs.arcs[i].origin == ARC_BY_CLOCK;
-		c->beyond_tree |=
-			arcs.arcs[i].origin != ARC_BY_CLOCK && arcs.arcs[i].origin != ARC_STRUCTURE;
+		if (arcs.arcs[i].to & ARC_CLOCK)
+			c->clocks = true;
+		else if (arcs.arcs[i].origin != ARC_STRUCTURE)
+			c->beyond_tree = true;
 	}
 	label(c);
 	*ret = t->causality = TAKE_PTR(c);

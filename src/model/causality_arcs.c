@@ -152,7 +152,8 @@ static size_t choose_keys(struct place *list, size_t n)
 }
 
 /* Everything with a lower key before everything with a higher one. */
-static void chain(struct arc_list *l, const struct place *list, size_t n, uint32_t origin)
+static void chain(struct arc_list *l, const struct place *list, size_t n, uint32_t origin,
+		  uint32_t clock)
 {
 	for (size_t i = 0, end, next; i < n; i = end) {
 		uint32_t tick;
@@ -164,14 +165,14 @@ static void chain(struct arc_list *l, const struct place *list, size_t n, uint32
 		if (end == n)
 			return;
 		if (end - i == 1 && next - end == 1) {
-			arc(l, list[i].node, list[end].node, origin);
+			arc(l, list[i].node, list[end].node | clock, origin);
 			continue;
 		}
 		tick = l->node_n++;
 		for (size_t j = i; j < end; j++)
-			arc(l, list[j].node, tick, origin);
+			arc(l, list[j].node, tick | clock, origin);
 		for (size_t j = end; j < next; j++)
-			arc(l, tick, list[j].node, origin);
+			arc(l, tick, list[j].node | clock, origin);
 	}
 }
 
@@ -192,7 +193,7 @@ static void native_units(const struct trace *t, struct arc_list *l)
 			continue;
 		n = choose_keys(p.list + i, end - i);
 		qsort(p.list + i, n, sizeof(*p.list), place_cmp);
-		chain(l, p.list + i, n, ARC_UNIT | unit);
+		chain(l, p.list + i, n, ARC_UNIT | unit, 0);
 	}
 	l->failed |= p.failed;
 	free(p.list);
@@ -221,23 +222,23 @@ static int moment_cmp(const void *a, const void *b)
 /* Ends gather at a tick until a begin comes; that one and all later begins follow the tick. */
 static void timeline(struct arc_list *l, const struct moment *list, size_t n)
 {
-	uint32_t tick = UINT32_MAX, gathering = UINT32_MAX;
+	uint32_t tick = UINT32_MAX, gathering = UINT32_MAX, origin = ARC_UNIT | list[0].unit;
 
 	for (size_t i = 0; i < n; i++) {
 		if (list[i].node % 2) {
 			if (gathering == UINT32_MAX)
 				gathering = l->node_n++;
-			arc(l, list[i].node, gathering, ARC_BY_CLOCK);
+			arc(l, list[i].node, gathering | ARC_CLOCK, origin);
 			continue;
 		}
 		if (gathering != UINT32_MAX) {
 			if (tick != UINT32_MAX)
-				arc(l, tick, gathering, ARC_BY_CLOCK);
+				arc(l, tick, gathering | ARC_CLOCK, origin);
 			tick = gathering;
 			gathering = UINT32_MAX;
 		}
 		if (tick != UINT32_MAX)
-			arc(l, tick, list[i].node, ARC_BY_CLOCK);
+			arc(l, tick, list[i].node | ARC_CLOCK, origin);
 	}
 }
 
@@ -299,7 +300,7 @@ static void span_points(const struct trace *t, struct arc_list *l)
 			    !(t->points[p].repairs & REPAIR_TIME_RANGE))
 				list[n++] = (struct place){.key = (uint64_t)t->points[p].time_ns,
 							   .node = point_of(t, p)};
-		chain(l, list, n, ARC_BY_CLOCK);
+		chain(l, list, n, ARC_UNIT | b->unit, ARC_CLOCK);
 	}
 }
 

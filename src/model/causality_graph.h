@@ -13,11 +13,10 @@
 
 /* Where an arc comes from, beyond the blocks' own structure. */
 #define ARC_STRUCTURE UINT32_MAX
-#define ARC_BY_CLOCK  (UINT32_MAX - 1)
 #define ARC_UNIT      (1u << 31) /* | unit; below it: the number of an edge */
 
 struct arc {
-	uint32_t from, to;
+	uint32_t from, to; /* to may have ARC_CLOCK set */
 	uint32_t origin;
 };
 

@@ -21,7 +21,7 @@ int graph_build(const struct arc_list *list, struct graph *ret_graph)
 	for (size_t i = 0; i < list->n; i++) {
 		const struct arc *a = &list->arcs[i];
 
-		g.to[g.first[a->from + 1]++] = a->to | (a->origin == ARC_BY_CLOCK ? ARC_CLOCK : 0);
+		g.to[g.first[a->from + 1]++] = a->to;
 	}
 	*ret_graph = g;
 	g = (struct graph){0};
