@@ -33,14 +33,23 @@ struct visit {
 	size_t n, next;
 };
 
+/* A block that ended, by (unit, end): to find what ran before another in its unit. */
+struct ended {
+	int64_t end_ns;
+	uint32_t unit, block;
+};
+
 struct walk {
 	struct trace *t;
 	uint64_t *reach; /* what follows from `from`; NULL: everything does */
+	uint64_t *after; /* what follows from `to`, which clocks may deny; NULL: nothing does */
 	struct trace_pos from;
 	int64_t from_ns;
 	uint32_t from_block;
 
-	uint32_t *visit_of; /* per block: its visit + 1 */
+	uint32_t *visit_of;  /* per block: its visit + 1 */
+	struct ended *ended; /* made when first asked for */
+	size_t ended_n;
 	struct visit *visits;
 	size_t visit_n, visit_capacity;
 	struct path_segment *segments; /* latest first */
@@ -58,8 +67,10 @@ static void walk_done(struct walk *w)
 		free(w->visits[i].list);
 	free(w->visits);
 	free(w->visit_of);
+	free(w->ended);
 	free(w->segments);
 	free(w->reach);
+	free(w->after);
 }
 
 const char *segment_kind_name(enum segment_kind kind)
@@ -74,9 +85,11 @@ const char *segment_kind_name(enum segment_kind kind)
 	return (unsigned)kind < SEGMENT_KINDS ? names[kind] : "idle";
 }
 
+/* May the path lead through this position? */
 static bool follows(const struct walk *w, struct trace_pos at)
 {
-	return !w->reach || trace_reached(w->t, w->reach, at);
+	return (!w->reach || trace_reached(w->t, w->reach, at)) &&
+	       (!w->after || !trace_reached(w->t, w->after, at));
 }
 
 /* The walk goes back to `to_ns`; what lies between was spent like this. */
@@ -201,7 +214,9 @@ static uint32_t parent_edge(const struct trace *t, struct trace_pos from, struct
 static int cross(struct walk *w, uint32_t edge)
 {
 	const struct trace_edge *e = &w->t->edges[edge];
-	int64_t left = MIN(trace_pos_ns(w->t, e->from), w->at_ns);
+	uint32_t source = trace_pos_block(w->t, e->from);
+	/* a point may lie outside its block: the block is left where it ended */
+	int64_t left = MIN(within(&w->t->blocks[source], trace_pos_ns(w->t, e->from)), w->at_ns);
 	int64_t queued = MIN(e->queued_ns, w->at_ns - left);
 	int r = 0;
 
@@ -211,7 +226,7 @@ static int cross(struct walk *w, uint32_t edge)
 		r = spend(w, w->at_ns - queued, w->block, SEGMENT_QUEUE, edge);
 	if (r == 0)
 		r = spend(w, left, w->block, SEGMENT_EDGE, edge);
-	w->block = trace_pos_block(w->t, e->from);
+	w->block = source;
 	w->from_remote = false;
 	if (trace_pos_eq(e->from, w->from))
 		w->done = true;
@@ -255,25 +270,63 @@ static uint32_t last_cause(const struct walk *w, bool links)
 	return best;
 }
 
+static int ended_cmp(const void *a, const void *b)
+{
+	const struct ended *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return x->block > y->block ? -1 : x->block < y->block;
+}
+
+static int list_ended(struct walk *w)
+{
+	const struct trace *t = w->t;
+
+	w->ended = malloc((t->block_n + 1) * sizeof(*w->ended));
+	if (!w->ended)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->block_n; i++)
+		if (!(t->blocks[i].bits & BLOCK_RUNNING) && follows(w, trace_pos(POS_END, i)))
+			w->ended[w->ended_n++] =
+				(struct ended){t->blocks[i].end_ns, t->blocks[i].unit, i};
+	if (w->ended_n)
+		qsort(w->ended, w->ended_n, sizeof(*w->ended), ended_cmp);
+	return 0;
+}
+
 /* The block of the same unit that ended last before this one began, or TRACE_NONE.  Only blocks
  * without a parent and without an edge ask. */
-static uint32_t before_in_unit(const struct walk *w)
+static int before_in_unit(struct walk *w, uint32_t *ret_block)
 {
 	const struct trace *t = w->t;
 	const struct trace_block *b = &t->blocks[w->block];
-	uint32_t best = TRACE_NONE;
+	struct ended key = {b->begin_ns, b->unit, 0}; /* behind all others of that time */
+	size_t low = 0, high;
+	int r = w->ended ? 0 : list_ended(w);
 
-	for (uint32_t i = 0; i < t->block_n; i++) {
-		const struct trace_block *x = &t->blocks[i];
+	if (r < 0)
+		return r;
+	for (high = w->ended_n; low < high;) {
+		size_t middle = low + (high - low) / 2;
 
-		if (i == w->block || x->unit != b->unit || x->bits & BLOCK_RUNNING ||
-		    x->end_ns > b->begin_ns || !follows(w, trace_pos(POS_END, i)) ||
-		    trace_is_ancestor(t, w->block, i))
-			continue;
-		if (best == TRACE_NONE || x->end_ns > t->blocks[best].end_ns)
-			best = i;
+		if (ended_cmp(&w->ended[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return best;
+	*ret_block = TRACE_NONE;
+	for (; low > 0 && w->ended[low - 1].unit == b->unit; low--) {
+		uint32_t i = w->ended[low - 1].block;
+
+		if (i == w->block || trace_is_ancestor(t, w->block, i))
+			continue;
+		*ret_block = i;
+		break;
+	}
+	return 0;
 }
 
 static int to_parent(struct walk *w, uint32_t parent)
@@ -308,7 +361,9 @@ static int to_cause(struct walk *w)
 	edge = last_cause(w, true);
 	if (edge != TRACE_NONE)
 		return cross(w, edge);
-	before = before_in_unit(w);
+	r = before_in_unit(w, &before);
+	if (r < 0)
+		return r;
 	if (before == TRACE_NONE) {
 		w->done = true;
 		return 0;
@@ -432,7 +487,9 @@ int critical_path_between(struct trace *t, struct trace_pos from, struct trace_p
 		return -ENOENT;
 	if (trace_pos_ns(t, to) < w.from_ns)
 		return -EINVAL;
-	r = walk_run(&w, to);
+	r = trace_reach(t, &to, 1, &w.after);
+	if (r == 0)
+		r = walk_run(&w, to);
 	if (r == 0)
 		hand_over(&w, to, ret_path);
 	return r;
@@ -447,12 +504,21 @@ static uint32_t main_root(const struct trace *t)
 	return 0;
 }
 
+static bool has_told_edges(const struct trace *t)
+{
+	for (size_t i = 0; i < t->edge_n; i++)
+		if (t->edges[i].row != TRACE_NONE)
+			return true;
+	return false;
+}
+
 int critical_path_whole(struct trace *t, struct critical_path *ret_path)
 {
 	_cleanup_(walk_done)
 	struct walk w = {.t = t};
+	struct trace_pos to;
 	uint32_t last;
-	int r;
+	int r = 0;
 
 	if (t->block_n == 0) {
 		*ret_path = (struct critical_path){0};
@@ -461,7 +527,7 @@ int critical_path_whole(struct trace *t, struct critical_path *ret_path)
 	w.from_block = last = main_root(t);
 	w.from = trace_pos(POS_BEGIN, w.from_block);
 	w.from_ns = trace_pos_ns(t, w.from);
-	if (t->roots > 1) {
+	if (t->roots > 1 || has_told_edges(t)) { /* else it is the tree's */
 		r = reach_of(&w);
 		if (r < 0)
 			return r;
@@ -470,9 +536,13 @@ int critical_path_whole(struct trace *t, struct critical_path *ret_path)
 		if (follows(&w, trace_pos(POS_END, i)) &&
 		    t->blocks[i].end_ns > t->blocks[last].end_ns)
 			last = i;
-	r = walk_run(&w, trace_pos(POS_END, last));
+	to = trace_pos(POS_END, last);
+	if (w.reach)
+		r = trace_reach(t, &to, 1, &w.after);
 	if (r == 0)
-		hand_over(&w, trace_pos(POS_END, last), ret_path);
+		r = walk_run(&w, to);
+	if (r == 0)
+		hand_over(&w, to, ret_path);
 	return r;
 }
 
