@@ -28,11 +28,20 @@ static struct trace_inferred peer_of(const struct trace *t, uint32_t row)
 	const struct batch *b = trace_row_batch(t, row);
 	const struct event *e = trace_row(t, row);
 	struct trace_inferred peer = {.name = trace_row_name(t, row)};
+	size_t best = ARRAY_SIZE(peer_keys);
 
-	for (size_t i = 0; i < ARRAY_SIZE(peer_keys); i++) {
-		peer.service = batch_attr_text(b, e->attrs, peer_keys[i]);
-		if (peer.service.n) {
-			peer.key = peer_keys[i];
+	for (uint32_t i = 0; i < e->attrs.count; i++) {
+		const struct attr *a = &b->attrs[e->attrs.first + i];
+		struct slice key = batch_text(b, a->key);
+
+		if (a->type != VALUE_STRING || a->string == 0)
+			continue;
+		for (size_t rank = 0; rank <= best && rank < ARRAY_SIZE(peer_keys); rank++) {
+			if (!slice_eq(key, peer_keys[rank]))
+				continue;
+			best = rank; /* of one key that stands there twice the last counts */
+			peer.service = batch_text(b, a->string);
+			peer.key = peer_keys[rank];
 			break;
 		}
 	}

@@ -24,9 +24,9 @@ struct group {
 	uint32_t without_end; /* blocks before this one all have an end */
 };
 
-static bool is_instant(const struct event *e)
+static bool is_instant(uint8_t type)
 {
-	return e->type >= EVENT_SEND && e->type <= EVENT_LOCK_RELEASE;
+	return type >= EVENT_SEND && type <= EVENT_LOCK_RELEASE;
 }
 
 static struct trace_block *add_block(struct build *b, span_id_t id, uint32_t row)
@@ -176,7 +176,7 @@ static void add_implied(struct build *b, const struct group *g)
 		const struct event *e = trace_row(b->t, row);
 		int64_t when = raw_time(e->time_ns);
 
-		if (e->type != EVENT_END && !is_instant(e))
+		if (e->type != EVENT_END && !is_instant(e->type))
 			continue;
 		ended |= e->type == EVENT_END;
 		if (first == TRACE_NONE || (when != TIME_UNKNOWN && when < begin)) {
@@ -240,11 +240,13 @@ static void add_attached(struct build *b, const struct group *g)
 	struct trace *t = b->t;
 
 	for (uint32_t row = g->row; row < g->end; row++) {
-		const struct event *e = trace_row(t, row);
+		uint8_t type = b->info[row].type;
 		uint32_t block = TRACE_NONE;
+		const struct event *e;
 
-		if (e->type < EVENT_POINT || e->type == EVENT_UNIT || e->type == EVENT_EDGE)
+		if (type < EVENT_POINT || type == EVENT_UNIT || type == EVENT_EDGE)
 			continue;
+		e = trace_row(t, row);
 		if (g->id != 0 && g->block < t->block_n) {
 			block = of_process(b, g, b->info[row].process);
 			if (block == TRACE_NONE)
@@ -278,13 +280,13 @@ static int add_group(struct build *b, struct group *g)
 	struct trace *t = b->t;
 	uint32_t row = g->row;
 
-	for (; row < g->end && trace_row(t, row)->type == EVENT_SPAN; row++)
+	for (; row < g->end && b->info[row].type == EVENT_SPAN; row++)
 		add_span(b, g, row);
-	for (; row < g->end && trace_row(t, row)->type == EVENT_BEGIN; row++)
+	for (; row < g->end && b->info[row].type == EVENT_BEGIN; row++)
 		add_begin(b, g, row);
 	if (g->block == t->block_n && g->id != 0)
 		add_implied(b, g);
-	for (; row < g->end && trace_row(t, row)->type == EVENT_END; row++)
+	for (; row < g->end && b->info[row].type == EVENT_END; row++)
 		if (g->block < t->block_n)
 			add_end(b, g, row);
 		else
@@ -306,17 +308,14 @@ static int add_group(struct build *b, struct group *g)
 static int allocate(struct build *b)
 {
 	struct trace *t = b->t;
-	size_t blocks = 0, clients = 0, points = 0, counters = 0, links = 0, edges = 0;
+	size_t blocks = 0, points = 0, counters = 0, links = 0, edges = 0;
 	span_id_t implied = 0;
 
 	for (uint32_t row = 0; row < t->row_n; row++) {
-		const struct event *e = trace_row(t, row);
-
-		switch (e->type) {
+		switch (b->info[row].type) {
 		case EVENT_SPAN:
 		case EVENT_BEGIN:
-			blocks++;
-			clients += kind_calls(e->kind);
+			blocks += 2; /* perhaps a client, whose peer will have to be inferred */
 			break;
 		case EVENT_COUNTER:
 			counters++;
@@ -331,16 +330,15 @@ static int allocate(struct build *b)
 			break;
 		default:
 			points++;
-			if (e->id1 != implied) {
+			if (b->info[row].id != implied) {
 				blocks++;
-				implied = e->id1;
+				implied = b->info[row].id;
 			}
 		}
 	}
-	b->block_capacity = blocks + clients;
-	b->point_capacity = points + 2 * edges;
-	b->blocks = t->blocks = arena_alloc(&t->arena, b->block_capacity * sizeof(*t->blocks));
-	t->points = arena_alloc(&t->arena, b->point_capacity * sizeof(*t->points));
+	/* more than will be used: pages nobody writes to cost nothing */
+	b->blocks = t->blocks = arena_alloc(&t->arena, blocks * sizeof(*t->blocks));
+	t->points = arena_alloc(&t->arena, (points + 2 * edges) * sizeof(*t->points));
 	t->counters = arena_alloc(&t->arena, counters * sizeof(*t->counters));
 	/* links may also hold an edge whose ends never came */
 	t->links = arena_alloc(&t->arena, (links + edges) * sizeof(*t->links));
@@ -355,14 +353,14 @@ int build_blocks(struct build *b)
 
 	for (uint32_t row = 0; r == 0 && row < t->row_n;) {
 		struct group g = {
-			.id = trace_row(t, row)->id1,
+			.id = b->info[row].id,
 			.row = row,
 			.end = row + 1,
 			.block = (uint32_t)t->block_n,
 			.without_end = (uint32_t)t->block_n,
 		};
 
-		while (g.end < t->row_n && trace_row(t, g.end)->id1 == g.id)
+		while (g.end < t->row_n && b->info[g.end].id == g.id)
 			g.end++;
 		r = add_group(b, &g);
 		row = g.end;

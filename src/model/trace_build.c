@@ -98,7 +98,8 @@ static int run(struct build *b, const struct event_ref *refs, size_t n)
 	if (r < 0)
 		return r;
 	sum_up(b->t);
-	find_threshold(b->t);
+	if (b->has_state)
+		find_threshold(b->t);
 	return 0;
 }
 

@@ -284,7 +284,7 @@ static int from_instants(struct build *b)
 	int r = 0;
 
 	for (size_t i = 0; i < t->point_n; i++)
-		n += family_of(trace_row(t, t->points[i].row)->type) >= 0;
+		n += family_of(b->info[t->points[i].row].type) >= 0;
 	list = malloc((n + 1) * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
@@ -404,7 +404,7 @@ int build_edges(struct build *b)
 	int r = from_instants(b);
 
 	for (uint32_t row = 0; r == 0 && row < t->row_n; row++)
-		if (trace_row(t, row)->type == EVENT_EDGE)
+		if (b->info[row].type == EVENT_EDGE)
 			r = from_edge_row(b, row);
 	for (size_t i = 0; r == 0 && i < b->link_n; i++)
 		r = from_link(b, &b->links[i]);

@@ -144,13 +144,14 @@ static void put_edge(struct export *x, const struct trace_edge *edge, uint32_t t
 	uint32_t from = trace_pos_block(t, edge->from);
 	struct event *e;
 
-	if (edge->row == TRACE_NONE || from == to || t->blocks[to].parent == from ||
-	    t->blocks[from].inferred != TRACE_NONE)
+	if (edge->row == TRACE_NONE)
 		return;
-	if (edge->kind == EDGE_LINK) {
+	if (trace_row(t, edge->row)->type == EVENT_LINK) {
 		batch_copy_event(&x->copy, t->rows[edge->row]);
 		return;
 	}
+	if (from == to || t->blocks[to].parent == from)
+		return;
 	e = batch_event(x->to);
 	*e = (struct event){
 		.type = EVENT_LINK,

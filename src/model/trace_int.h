@@ -9,8 +9,8 @@
  *   trace_order.c     pre-order, times, points by block, the final arrays
  *   trace_units.c     execution units
  *
- * Until trace_order.c has run, blocks stand in canonical order (by id), points as their rows do,
- * and times are raw, TIME_UNKNOWN where none was said. */
+ * Until trace_order.c has run, blocks stand in canonical order (those of one id together), points
+ * as their rows do, and times are raw, TIME_UNKNOWN where none was said. */
 #ifndef CAUSET_MODEL_TRACE_INT_H
 #define CAUSET_MODEL_TRACE_INT_H
 
@@ -26,10 +26,15 @@
 #define BLOCK_HAS_REQUEST (1 << 14) /* an edge of its own brought it to life */
 #define BLOCK_HAS_PEER    (1 << 15) /* the other side of this client was seen */
 
+/* What the steps ask of every row, beside the rows: a look at the events themselves may each cost a
+ * cache miss. */
 struct row_info {
+	span_id_t id;    /* the event's id1 */
+	uint64_t thread; /* what its thread.id says; 0 without one */
 	uint32_t process;
 	uint16_t repairs; /* REPAIR_DUPLICATE, REPAIR_LATE */
 	uint16_t copies;
+	uint8_t type; /* enum event_type */
 };
 
 struct pending_link {
@@ -41,13 +46,12 @@ struct build {
 	unsigned flags;
 
 	struct row_info *info; /* of t->rows */
+	bool has_state;        /* some row has a tracestate */
 	struct event_ref *rows;
 
-	struct trace_block *blocks; /* capacity holds inferred ones too */
-	size_t block_capacity;
-	struct map ids; /* block id → first block with it; the others follow */
+	struct trace_block *blocks; /* there is room for inferred ones */
+	struct map ids;             /* block id → first block with it; the others follow */
 
-	size_t point_capacity;
 	struct pending_link *links;
 	size_t link_n;
 

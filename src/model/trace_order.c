@@ -125,14 +125,15 @@ static int list_children(struct build *b, uint32_t *first, uint32_t *child)
 	struct radix_item *spare = malloc(((size_t)n + 1) * sizeof(*spare));
 	_cleanup_(freep)
 	uint32_t *next = malloc(((size_t)n + 1) * sizeof(*next));
+	_cleanup_(freep)
+	uint32_t *parent = malloc(((size_t)n + 1) * sizeof(*parent));
 
-	if (!items || !spare || !next)
+	if (!items || !spare || !next || !parent)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t parent = b->blocks[i].parent;
-
+		parent[i] = MIN(b->blocks[i].parent, n);
 		items[i] = (struct radix_item){(uint64_t)b->blocks[i].begin_ns, i};
-		first[MIN(parent, n) + 1]++;
+		first[parent[i] + 1]++;
 	}
 	radix_sort(items, spare, n);
 	for (uint32_t i = 0; i <= n; i++) {
@@ -144,12 +145,12 @@ static int list_children(struct build *b, uint32_t *first, uint32_t *child)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t block = items[i].value;
 
-		child[next[MIN(b->blocks[block].parent, n)]++] = block;
+		child[next[parent[block]]++] = block;
 	}
 	return 0;
 }
 
-/* Where each block goes: place[old] = new, and old[new] back.  Fills depths. */
+/* Where each block goes: place[old] = new, and old[new] back. */
 static int number_blocks(struct build *b, uint32_t *place, uint32_t *old)
 {
 	uint32_t n = (uint32_t)b->t->block_n, at = 0, stack_n = 0;
@@ -169,9 +170,8 @@ static int number_blocks(struct build *b, uint32_t *place, uint32_t *old)
 	for (uint32_t i = first[n + 1]; i-- > first[n];)
 		stack[stack_n++] = child[i];
 	while (stack_n > 0) {
-		uint32_t block = stack[--stack_n], parent = b->blocks[block].parent;
+		uint32_t block = stack[--stack_n];
 
-		b->blocks[block].depth = parent == TRACE_NONE ? 0 : b->blocks[parent].depth + 1;
 		place[block] = at;
 		old[at++] = block;
 		for (uint32_t i = first[block + 1]; i-- > first[block];)
@@ -209,8 +209,10 @@ static void renumber(struct build *b, const uint32_t *place)
 	for (size_t i = 0; i < t->block_n; i++) {
 		struct trace_block *block = &b->blocks[i];
 
-		if (block->parent != TRACE_NONE)
+		if (block->parent != TRACE_NONE) {
 			block->parent = place[block->parent];
+			block->depth = b->blocks[block->parent].depth + 1; /* stands before it */
+		}
 		block->last = (uint32_t)i;
 	}
 	for (size_t i = t->block_n; i-- > 0;) {

@@ -57,9 +57,12 @@ static int find_followers(const struct build *b, uint8_t **ret_follows)
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t unit = trace_row(b->t, b->blocks[i].row)->unit;
+		uint64_t unit;
 
-		if (unit != 0 && b->blocks[i].bits & BLOCK_NATIVE)
+		if (!(b->blocks[i].bits & BLOCK_NATIVE))
+			continue;
+		unit = trace_row(b->t, b->blocks[i].row)->unit;
+		if (unit != 0)
 			places[place_n++] = (struct place){unit, b->blocks[i].begin_ns,
 							   b->blocks[i].process, i};
 	}
@@ -81,7 +84,7 @@ static void first_instants(const struct build *b, int64_t *first)
 		first[i] = INT64_MAX;
 	for (size_t i = 0; i < t->point_n; i++) {
 		const struct trace_point *p = &t->points[i];
-		uint8_t type = trace_row(t, p->row)->type;
+		uint8_t type = b->info[p->row].type;
 
 		if (p->block != TRACE_NONE && type >= EVENT_SEND && type <= EVENT_LOCK_RELEASE)
 			first[p->block] = MIN(first[p->block], p->time_ns);
@@ -130,7 +133,7 @@ static bool adopted(const struct trace_block *block)
 }
 
 /* The block of a cycle at which it is cut: one that was only adopted, else the earliest, then the
- * one with the lowest id (blocks stand in order of ids here). */
+ * first in canonical order. */
 static uint32_t weakest(const struct build *b, uint32_t start)
 {
 	uint32_t best = start;

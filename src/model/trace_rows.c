@@ -1,6 +1,8 @@
 /* model/trace_rows.c - the rows of a trace in canonical order, the same row once.
  *
- * Sorted by id first (radix: ids are random and many), and among equal ids by what the rows say.  A
+ * Rows of one id stand together, sorted by what they say; the ids by their earliest begin, then by
+ * number.  Sorting by number alone would do as well, but time is near the order in which rows came
+ * and lie in memory, and a builder that jumps about in a gigabyte of rows waits for every one.  A
  * row that came again in another batch is dropped and counted.  Within one batch a program may well
  * have said the same thing twice (two equal log lines in one tick), so of points and the like as
  * many are kept as the batch with the most of them holds. */
@@ -15,6 +17,13 @@
 
 struct item {
 	struct event_ref ref;
+	uint32_t input; /* where it stood among the refs */
+};
+
+/* What is read off the events while they are passed in the order they lie in. */
+struct input {
+	uint64_t thread;
+	uint64_t time_ns; /* when a block began, by this row */
 	uint32_t process;
 };
 
@@ -107,19 +116,25 @@ static size_t multiplicity(struct item *run, size_t n)
 	return most;
 }
 
-static void keep_run(struct build *b, struct item *run, size_t n, int64_t late)
+static void keep_run(struct build *b, const struct input *input, struct item *run, size_t n,
+		     int64_t late)
 {
 	size_t kept = multiplicity(run, n);
 	struct item *first = &run[0];
 	struct row_info info = {.copies = (uint16_t)MIN(n - kept + 1, (size_t)UINT16_MAX)};
+	const struct event *e;
 
 	for (size_t i = 1; i < n; i++)
 		if (run[i].ref.batch->received_ns < first->ref.batch->received_ns)
 			first = &run[i];
-	info.process = first->process;
+	e = event_get(first->ref);
+	info.id = e->id1;
+	info.type = e->type;
+	info.process = input[first->input].process;
+	info.thread = input[first->input].thread;
 	if (n > kept)
 		info.repairs |= REPAIR_DUPLICATE;
-	if (is_late(event_get(first->ref), first->ref.batch->received_ns, late))
+	if (late != INT64_MAX && is_late(e, first->ref.batch->received_ns, late))
 		info.repairs |= REPAIR_LATE;
 	b->t->duplicates += n - kept;
 	for (size_t i = 0; i < kept; i++) {
@@ -128,7 +143,8 @@ static void keep_run(struct build *b, struct item *run, size_t n, int64_t late)
 	}
 }
 
-static void keep_group(struct build *b, struct item *group, size_t n, int64_t late)
+static void keep_group(struct build *b, const struct input *input, struct item *group, size_t n,
+		       int64_t late)
 {
 	if (n > 1)
 		qsort(group, n, sizeof(*group), item_cmp);
@@ -137,66 +153,121 @@ static void keep_group(struct build *b, struct item *group, size_t n, int64_t la
 
 		while (end < n && item_cmp(&group[i], &group[end]) == 0)
 			end++;
-		keep_run(b, group + i, end - i, late);
+		keep_run(b, input, group + i, end - i, late);
 		i = end;
 	}
 }
 
-/* Puts the refs of equal ids together. */
-static int sort_by_id(const struct event_ref *refs, const uint32_t *process, size_t n,
-		      struct item *out)
+/* thread.id as a number: as it is, or a hash of its text.  0 without one. */
+static uint64_t thread_of(const struct batch *b, const struct event *e)
+{
+	const struct attr *a = batch_attr_find(b, e->attrs, SLICE("thread.id"));
+	struct slice text;
+
+	if (!a)
+		return 0;
+	if (a->type == VALUE_INT)
+		return (uint64_t)a->integer;
+	if (a->type != VALUE_STRING)
+		return 0;
+	text = batch_text(b, a->string);
+	return hash_bytes(text.p, text.n, 1);
+}
+
+static int read_input(struct build *b, const struct event_ref *refs, size_t n, struct input *input)
+{
+	_cleanup_(freep)
+	uint32_t *process = malloc((n + 1) * sizeof(*process));
+	int r;
+
+	if (!process)
+		return -ENOMEM;
+	r = build_processes(b, refs, n, process);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct event *e = event_get(refs[i]);
+
+		bool begins = e->type == EVENT_SPAN || e->type == EVENT_BEGIN;
+		bool instant = e->type == EVENT_END ||
+			       (e->type >= EVENT_SEND && e->type <= EVENT_LOCK_RELEASE);
+
+		input[i] = (struct input){
+			.thread = begins || instant ? thread_of(refs[i].batch, e) : 0,
+			.time_ns = begins ? e->time_ns : UINT64_MAX,
+			.process = process[i],
+		};
+		b->has_state |= batch_extra_get(refs[i].batch, e)->trace_state != 0;
+	}
+	return r;
+}
+
+/* The groups of equal ids in `keys`, which is sorted, with their earliest begin: key is that time,
+ * value where the group begins. */
+static size_t list_groups(const struct radix_item *keys, size_t n, const struct input *input,
+			  struct radix_item *groups)
+{
+	size_t group_n = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t time = input[keys[i].value].time_ns;
+
+		if (i > 0 && keys[i].key == keys[i - 1].key)
+			groups[group_n - 1].key = MIN(groups[group_n - 1].key, time);
+		else
+			groups[group_n++] = (struct radix_item){time, (uint32_t)i};
+	}
+	return group_n;
+}
+
+/* Hands the refs on, group by group. */
+static int keep_all(struct build *b, const struct event_ref *refs, size_t n,
+		    const struct input *input, int64_t late)
 {
 	_cleanup_(freep)
 	struct radix_item *keys = malloc((n + 1) * sizeof(*keys));
 	_cleanup_(freep)
+	struct radix_item *groups = malloc((n + 1) * sizeof(*groups));
+	_cleanup_(freep)
 	struct radix_item *spare = malloc((n + 1) * sizeof(*spare));
+	_cleanup_(freep)
+	struct item *group = NULL;
+	size_t capacity = 0, group_n;
 
-	if (!keys || !spare)
+	if (!keys || !groups || !spare)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		keys[i] = (struct radix_item){event_get(refs[i])->id1, (uint32_t)i};
 	radix_sort(keys, spare, n);
-	for (size_t i = 0; i < n; i++)
-		out[i] = (struct item){refs[keys[i].value], process[keys[i].value]};
+	group_n = list_groups(keys, n, input, groups);
+	radix_sort(groups, spare, group_n); /* stable: equal times stay in order of ids */
+	for (size_t i = 0; i < group_n; i++) {
+		size_t at = groups[i].value, count = 0;
+
+		for (; at + count < n && keys[at + count].key == keys[at].key; count++) {
+			uint32_t from = keys[at + count].value;
+
+			if (!vec_reserve(&group, &capacity, count + 1, sizeof(*group)))
+				return -ENOMEM;
+			group[count] = (struct item){refs[from], from};
+		}
+		keep_group(b, input, group, count, late);
+	}
 	return 0;
 }
 
 int build_rows(struct build *b, const struct event_ref *refs, size_t n)
 {
 	_cleanup_(freep)
-	uint32_t *process = malloc((n + 1) * sizeof(*process));
-	_cleanup_(freep)
-	struct item *items = NULL;
+	struct input *input = malloc((n + 1) * sizeof(*input));
 	int64_t late;
 	int r;
 
-	if (!process)
-		return -ENOMEM;
-	r = build_processes(b, refs, n, process);
-	if (r == 0)
-		r = late_from(refs, n, &late);
-	if (r < 0)
-		return r;
-	items = malloc((n + 1) * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	r = sort_by_id(refs, process, n, items);
-	if (r < 0)
-		return r;
-
 	b->rows = arena_alloc(&b->t->arena, n * sizeof(*b->rows));
 	b->info = malloc((n + 1) * sizeof(*b->info));
-	if (!b->rows || !b->info)
+	if (!input || !b->rows || !b->info)
 		return -ENOMEM;
 	b->t->rows = b->rows;
-	for (size_t i = 0; i < n;) {
-		span_id_t id = event_get(items[i].ref)->id1;
-		size_t end = i + 1;
-
-		while (end < n && event_get(items[end].ref)->id1 == id)
-			end++;
-		keep_group(b, items + i, end - i, late);
-		i = end;
-	}
-	return 0;
+	r = read_input(b, refs, n, input);
+	if (r == 0)
+		r = late_from(refs, n, &late);
+	return r < 0 ? r : keep_all(b, refs, n, input, late);
 }

@@ -74,24 +74,7 @@ static int get(struct roll *r, struct unit_key key, uint32_t *ret_unit)
 	return 0;
 }
 
-/* thread.id as a number: as it is, or a hash of its text.  0 without one. */
-static uint64_t thread_of(const struct trace *t, uint32_t row)
-{
-	const struct batch *b = trace_row_batch(t, row);
-	const struct attr *a = batch_attr_find(b, trace_row(t, row)->attrs, SLICE("thread.id"));
-	struct slice text;
-
-	if (!a)
-		return 0;
-	if (a->type == VALUE_INT)
-		return (uint64_t)a->integer;
-	if (a->type != VALUE_STRING)
-		return 0;
-	text = batch_text(b, a->string);
-	return hash_bytes(text.p, text.n, 1);
-}
-
-static int unit_of_block(struct roll *r, uint32_t block)
+static int unit_of_block(const struct build *build, struct roll *r, uint32_t block)
 {
 	struct trace_block *x = &r->t->blocks[block];
 	struct unit_key key = {.process = x->process};
@@ -103,7 +86,7 @@ static int unit_of_block(struct roll *r, uint32_t block)
 		key.from_clock = true;
 		key.parent = x->parent;
 		if (x->inferred == TRACE_NONE)
-			key.id = thread_of(r->t, x->row);
+			key.id = build->info[x->row].thread;
 		if (x->parent == TRACE_NONE && x->parent_id != 0) /* orphans: of the same parent? */
 			key.id = hash_u64(key.id, x->parent_id);
 	}
@@ -127,13 +110,14 @@ static int from_unit_rows(struct build *b, struct roll *r)
 	int error = 0;
 
 	for (uint32_t row = 0; error == 0 && row < b->t->row_n; row++) {
-		const struct event *e = trace_row(b->t, row);
 		uint32_t unit;
 
-		if (e->type != EVENT_UNIT)
+		if (b->info[row].type != EVENT_UNIT)
 			continue;
-		error = get(r, (struct unit_key){e->id1, b->info[row].process, TRACE_NONE, false},
-			    &unit);
+		error = get(
+			r,
+			(struct unit_key){b->info[row].id, b->info[row].process, TRACE_NONE, false},
+			&unit);
 		if (error < 0)
 			break;
 		if (r->units[unit].row != TRACE_NONE) /* said again, differently */
@@ -172,7 +156,7 @@ int build_units(struct build *b)
 
 	map_init(&r.by_key);
 	for (uint32_t i = 0; error == 0 && i < t->block_n; i++) {
-		error = unit_of_block(&r, i);
+		error = unit_of_block(b, &r, i);
 		if (error == 0)
 			r.units[t->blocks[i].unit].blocks++;
 	}
