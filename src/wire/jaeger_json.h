@@ -44,7 +44,8 @@ int jaeger_json_decode(struct slice body, struct batch *batch, struct decode_tal
 		       struct error *error);
 
 /* Appends an answer with the SPAN rows of `refs`, of whatever format, and their points and links;
- * other rows are passed over.  Spans of a trace that stand together become one trace. */
+ * other rows are passed over.  Spans of a trace that stand together become one trace, and each
+ * trace repeats what the resources of its spans say: hand over large results in pieces. */
 void jaeger_json_encode(const struct event_ref *refs, size_t n, struct buffer *out);
 
 /* Only the list of traces, as one value of a larger text. */

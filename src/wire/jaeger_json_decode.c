@@ -33,7 +33,10 @@ struct jaeger_json {
 	struct map process_map, scope_map;
 	uint32_t nobody; /* the resource of spans without a process, once `has_nobody` */
 	bool has_nobody;
-	struct json_reader trace_id, trace_warnings; /* where they stand, for its spans */
+	/* What the trace says for its spans: */
+	struct trace_id trace_id;
+	bool trace_is_64, bad_trace;
+	struct attr trace_warnings; /* EMPTY once the first span has them */
 };
 
 /* A place in the text to come back to; at is NULL when there is none. */
@@ -405,15 +408,15 @@ static void read_tags(struct jaeger_json *d, struct span_parts *s)
 		s->row.status = STATUS_ERROR;
 }
 
-/* A list of strings as one more attribute; none when it is empty or null. */
-static void read_warnings(struct jaeger_json *d, const char *key, struct event *e)
+/* A list of strings; EMPTY when there are none. */
+static struct attr read_warnings(struct jaeger_json *d, const char *key)
 {
 	struct attr list = {.key = batch_string(d->batch, slice_cstr(key)), .type = VALUE_ARRAY};
 	struct json_reader counted = d->r;
 	uint32_t count = 0;
 
 	if (json_null(&d->r))
-		return;
+		return (struct attr){0};
 	for (json_array(&counted); json_next_item(&counted); count++)
 		json_skip(&counted);
 	list.children = (struct value_range){batch_nested(d->batch, count), count};
@@ -424,9 +427,14 @@ static void read_warnings(struct jaeger_json *d, const char *key, struct event *
 		if (i < count && !d->batch->failed)
 			d->batch->nested[list.children.first + i] = text;
 	}
-	if (count == 0 || d->batch->failed)
+	return count == 0 || d->batch->failed ? (struct attr){0} : list;
+}
+
+static void add_attr(struct jaeger_json *d, struct event *e, struct attr a)
+{
+	if (a.type == VALUE_EMPTY)
 		return;
-	batch_attr(d->batch, list);
+	batch_attr(d->batch, a);
 	e->attrs.count++;
 }
 
@@ -587,13 +595,10 @@ static void read_attrs(struct jaeger_json *d, struct span_parts *s)
 		go_on(d, &here);
 	}
 	if (go_back(d, &s->warnings, &here)) {
-		read_warnings(d, "jaeger.warnings", &s->row);
+		add_attr(d, &s->row, read_warnings(d, "jaeger.warnings"));
 		go_on(d, &here);
 	}
-	if (go_back(d, &d->trace_warnings, &here)) {
-		read_warnings(d, "jaeger.trace_warnings", &s->row);
-		go_on(d, &here);
-	}
+	add_attr(d, &s->row, d->trace_warnings);
 }
 
 static void objection_to(struct span_parts *s)
@@ -726,13 +731,12 @@ static void read_span(struct jaeger_json *d)
 	struct batch_mark mark = batch_mark(b);
 	size_t offset = (size_t)(d->r.at - d->r.start);
 	uint32_t index = (uint32_t)b->event_n;
-	struct span_parts s = {.row.type = EVENT_SPAN, .row.format = FORMAT_JAEGER};
-	place here;
+	struct span_parts s = {.row.type = EVENT_SPAN,
+			       .row.format = FORMAT_JAEGER,
+			       .row.trace_id = d->trace_id,
+			       .row.bits = d->trace_is_64 ? EVENT_TRACE_ID_64 : 0,
+			       .bad_trace = d->bad_trace};
 
-	if (go_back(d, &d->trace_id, &here)) {
-		read_span_field(d, &s, TRACE_ID);
-		go_on(d, &here);
-	}
 	batch_event(b);
 	read_span_fields(d, &s);
 	if (!s.has_process)
@@ -760,7 +764,7 @@ static void read_span(struct jaeger_json *d)
 	b->events[index] = s.row;
 	if (!extra_is_zero(&s.extra))
 		*batch_extra(b, index) = s.extra;
-	d->trace_warnings = (place){0};
+	d->trace_warnings.type = VALUE_EMPTY;
 	d->tally->accepted++;
 }
 
@@ -771,7 +775,9 @@ static void read_trace(struct jaeger_json *d)
 	place spans = {0}, processes = {0}, here;
 	struct slice name;
 
-	d->trace_id = d->trace_warnings = (place){0};
+	d->trace_id = (struct trace_id){0};
+	d->trace_is_64 = d->bad_trace = false;
+	d->trace_warnings = (struct attr){0};
 	d->process_n = 0;
 	map_clear(&d->process_map);
 	json_object(&d->r);
@@ -783,9 +789,9 @@ static void read_trace(struct jaeger_json *d)
 		else if (slice_eq(name, SLICE("processes")))
 			pass(d, &processes);
 		else if (slice_eq(name, SLICE("traceID")))
-			pass(d, &d->trace_id);
+			d->bad_trace = !read_trace_id(d, &d->trace_id, &d->trace_is_64);
 		else if (slice_eq(name, SLICE("warnings")))
-			pass(d, &d->trace_warnings);
+			d->trace_warnings = read_warnings(d, "jaeger.trace_warnings");
 		else
 			json_skip(&d->r);
 	}

@@ -13,7 +13,8 @@ int zipkin_json_decode(struct slice body, struct batch *batch, struct decode_tal
 		       struct error *error);
 
 /* Appends a list with the SPAN rows of `refs`; other rows but their points and links are passed
- * over. */
+ * over.  Of spans born elsewhere each repeats what its resource says: hand over large results in
+ * pieces. */
 void zipkin_json_encode(const struct event_ref *refs, size_t n, struct buffer *out);
 
 /* The same as one value of a larger text. */

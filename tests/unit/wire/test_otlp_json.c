@@ -315,6 +315,53 @@ static void a_request_cut_anywhere_is_refused(void **state)
 	}
 }
 
+static void a_flipped_bit_is_refused_or_kept(void **state)
+{
+	struct buffer copy = {0};
+
+	buffer_append(&copy, everything, sizeof(everything) - 1);
+	for (size_t bit = 0; bit < copy.n * 8; bit++) {
+		struct decode_tally tally = {0};
+		struct error e = {.offset = 0};
+		_cleanup_(batch_unrefp)
+		struct batch *b = batch_new(copy.n);
+
+		copy.p[bit / 8] ^= (char)(1 << bit % 8);
+		if (otlp_json_decode_traces(buffer_get(&copy), b, &tally, &e) == 0) {
+			assert_true(tally.accepted + tally.rejected <= 1);
+			assert_true(batch_check(b));
+			if (tally.accepted)
+				assert_round_trip(otlp_json_decode_traces, otlp_json_encode_traces,
+						  b);
+		} else {
+			assert_true(e.offset <= copy.n);
+		}
+		copy.p[bit / 8] ^= (char)(1 << bit % 8);
+	}
+	buffer_done(&copy);
+}
+
+static void many_keys_and_long_values_are_kept(void **state)
+{
+	struct buffer body = {0};
+
+	buffer_text(&body, "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{" TRACE "," SPAN
+			   ",\"attributes\":[{\"key\":\"long\",\"value\":{\"stringValue\":\"");
+	for (int i = 0; i < 1 << 17; i++)
+		buffer_text(&body, "8 bytes!");
+	buffer_text(&body, "\"}}");
+	for (int i = 0; i < 100000; i++)
+		buffer_printf(&body, ",{\"key\":\"k%d\",\"value\":{\"intValue\":%d}}", i, i);
+	buffer_text(&body, "]}]}]}]}");
+	_cleanup_(batch_unrefp)
+	struct batch *b = traces(buffer_cstr(&body));
+
+	assert_int_equal(b->events[0].attrs.count, 100001);
+	assert_int_equal(batch_attr_find(b, b->events[0].attrs, SLICE("k99999"))->integer, 99999);
+	assert_round_trip(otlp_json_decode_traces, otlp_json_encode_traces, b);
+	buffer_done(&body);
+}
+
 static void values_nest_to_the_limit_and_no_deeper(void **state)
 {
 	for (int depth = DECODE_DEPTH_MAX; depth <= DECODE_DEPTH_MAX + 1; depth++) {
@@ -482,6 +529,8 @@ int main(void)
 		cmocka_unit_test(unusable_spans_are_rejected_and_the_rest_stands),
 		cmocka_unit_test(wrong_shapes_are_refused_with_the_byte),
 		cmocka_unit_test(a_request_cut_anywhere_is_refused),
+		cmocka_unit_test(a_flipped_bit_is_refused_or_kept),
+		cmocka_unit_test(many_keys_and_long_values_are_kept),
 		cmocka_unit_test(values_nest_to_the_limit_and_no_deeper),
 		cmocka_unit_test(logs_with_a_trace_are_rows_and_others_rejected),
 		cmocka_unit_test(metrics_are_counted_and_refused),
