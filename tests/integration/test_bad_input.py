@@ -394,6 +394,7 @@ def test_frames_that_are_no_grpc(bad):
 MARGIN = 48 << 20  # what may stay after hundreds of MiB have gone through: arenas and buffers kept for the next request
 
 
+@pytest.mark.once
 def test_memory_returns_to_its_level(causet_release, tmp_path):
     """The release build takes, and refuses, far more than it may keep."""
     with Server(causet_release, tmp_path, '--max-body', '64MiB', '--max-decoded', '256MiB') as server:
