@@ -51,8 +51,10 @@ static const struct option export_options[] = {
 	{0},
 };
 
+/* Opened with the first byte, so that an export that fails leaves an older file alone. */
 struct sink {
-	int fd;
+	const char *path; /* NULL: standard output */
+	int fd;           /* negative: not yet */
 	uint64_t bytes;
 };
 
@@ -60,6 +62,11 @@ static int sink_write(void *context, struct slice piece)
 {
 	struct sink *s = context;
 
+	if (s->fd < 0 && piece.n > 0) {
+		s->fd = open(s->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		if (s->fd < 0)
+			return -errno;
+	}
 	while (piece.n > 0) {
 		ssize_t n = write(s->fd, piece.p, piece.n);
 
@@ -175,19 +182,15 @@ static int export_run(struct cli *cli, const void *values, int argc, char **argv
 		codec = format_of_output(v->output);
 	if (argc > 1 && !codec->appends)
 		return cli_usage(cli, "%s holds one export a file; give one trace id", codec->name);
-	if (v->output && strcmp(v->output, "-") != 0) {
-		sink.fd = open(v->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (sink.fd < 0)
-			return cli_fail(cli, EXIT_FAILED, "cannot write %s: %s", v->output,
-					strerror(errno));
-	}
+	if (v->output && strcmp(v->output, "-") != 0)
+		sink = (struct sink){.path = v->output, .fd = -1};
 	code = v->files.n ? from_files(cli, v, codec, &sink)
 			  : from_server(cli, v, codec, argv, argc, &sink);
 	if (code == EXIT_OK && sink.bytes == 0) {
 		cli_note(cli, "nothing to export");
 		code = EXIT_NOTHING;
 	}
-	if (sink.fd != STDOUT_FILENO && close(sink.fd) < 0 && code == EXIT_OK)
+	if (sink.path && sink.fd >= 0 && close(sink.fd) < 0 && code == EXIT_OK)
 		code = cli_fail(cli, EXIT_FAILED, "cannot write %s: %s", v->output,
 				strerror(errno));
 	return code;

@@ -134,6 +134,24 @@ def test_exports_can_be_read_again(run, shop, tmp_path):
     assert {span['traceId'] for span in json.loads(converted.stdout)} == {SHOP_ID}
 
 
+def test_an_export_that_fails_leaves_the_file_alone(run, shop, tmp_path):
+    (tmp_path / 'kept').write_text('old')
+    assert run('export', 'ffff', '-o', tmp_path / 'kept', '--format', 'otlp', server=shop).returncode == 3
+    assert (tmp_path / 'kept').read_text() == 'old'
+    assert run('export', '-o', '/nonexistent/x', server=shop).returncode == 1
+
+
+def test_jaegers_download_comes_in_and_goes_out(run, shop, tmp_path):
+    """Jaeger's JSON: written, shown, and sent in again."""
+    done = run('export', SHOP_ID, '--format', 'jaeger', '-o', tmp_path / 'trace.json', server=shop)
+    assert done.returncode == 0, done.stderr
+    jaeger = json.loads((tmp_path / 'trace.json').read_text())
+    assert {span['operationName'] for span in jaeger['data'][0]['spans']} >= {'GET /cart', 'render', 'send mail'}
+    shown = run('trace', tmp_path / 'trace.json')
+    assert shown.returncode == 0 and '8 spans' in shown.stdout, shown.stderr
+    assert run('import', tmp_path / 'trace.json', server=shop).returncode == 0
+
+
 def test_native_events_leave_as_spans(run, server):
     assert run('import', GOLDEN / 'native.json', server=server).returncode == 0
     done = run('export', '--format', 'otlp-json', server=server)
