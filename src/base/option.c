@@ -187,8 +187,6 @@ static int put_value(struct option_set *set, const struct option *o, struct slic
 
 		if (!text)
 			return -ENOMEM;
-		if (memchr(value.p ? value.p : "", 0, value.n))
-			return error_set(error, -EINVAL, "%s: a NUL byte in the value", source);
 		memcpy(slot, &text, sizeof(text));
 		return 0;
 	}
@@ -213,6 +211,8 @@ int option_put(struct option_set *set, const struct option *o, struct slice valu
 
 	if (origin->rank > rank)
 		return 0;
+	if (value.n > 0 && memchr(value.p, 0, value.n))
+		return error_set(error, -EINVAL, "%s: a NUL byte in the value", source);
 	r = put_value(set, o, value, more, source, error);
 	if (r == -ENOMEM)
 		return error_set(error, r, "%s: out of memory", source);
