@@ -57,7 +57,8 @@ def test_two_servers_cannot_share_a_folder(server, run):
 
 
 def test_a_taken_port_is_named(server, run, tmp_path):
-    second = run('serve', '--data', tmp_path / 'other', '--http-port', server.ports['http'])
+    second = run('serve', '--data', tmp_path / 'other', '--http-port', server.ports['http'], '--otlp-grpc-port=off',
+                 '--otlp-http-port=off', '--zipkin-port=off')
     assert second.returncode == 1
     assert str(server.ports['http']) in second.stderr
 
