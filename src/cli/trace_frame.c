@@ -14,18 +14,26 @@ static void count(struct buffer *out, size_t n, const char *one, const char *man
 	buffer_printf(out, ", %zu %s", n, n == 1 ? one : many);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return slice_cmp(*(const struct slice *)a, *(const struct slice *)b);
+}
+
+/* Services that sent something: inferred peers did not. */
 static size_t count_services(const struct trace *t)
 {
-	size_t n = 0;
+	_cleanup_(freep)
+	struct slice *names = calloc(t->process_n + 1, sizeof(*names));
+	size_t n = 0, distinct = 0;
 
-	for (size_t i = 0; i < t->process_n; i++) {
-		bool seen = t->processes[i].inferred;
-
-		for (size_t k = 0; k < i && k < 1000 && !seen; k++)
-			seen = slice_eq(t->processes[k].service, t->processes[i].service);
-		n += !seen;
-	}
-	return n;
+	for (size_t i = 0; names && i < t->process_n; i++)
+		if (!t->processes[i].inferred)
+			names[n++] = t->processes[i].service;
+	if (n > 1)
+		qsort(names, n, sizeof(*names), by_text);
+	for (size_t i = 0; i < n; i++)
+		distinct += i == 0 || !slice_eq(names[i], names[i - 1]);
+	return distinct;
 }
 
 static void put_clocks(struct view *v)
@@ -65,7 +73,9 @@ void view_head(struct view *v)
 	trace_id_format(t->id, id);
 	buffer_printf(&v->out, "trace %s\n%s, ", id, moment_format(t->begin_ns, text));
 	buffer_text(&v->out, duration_format(t->end_ns - t->begin_ns, text));
-	count(&v->out, t->block_n, "span", "spans");
+	count(&v->out, t->block_n - t->inferred_n, "span", "spans");
+	if (t->inferred_n)
+		count(&v->out, t->inferred_n, "inferred", "inferred");
 	count(&v->out, count_services(t), "service", "services");
 	if (t->errors)
 		count(&v->out, t->errors, "error", "errors");
