@@ -127,6 +127,15 @@ def test_one_large_trace_is_imported_shown_and_exported(causet_release, tmp_path
         assert count(tmp_path / 'trace.json', b'"request.id"') == SPANS
         (tmp_path / 'trace.json').unlink()
 
+        # the model made by the server, and each format of its own
+        for query in ('', '?format=otlp-json', '?format=jaeger'):
+            answer = tmp_path / 'answer'
+            run('curl', '-sSf', '-o', answer, server.url(f'/api/v1/traces/{TRACE.hex()}{query}'), environment=environment)
+            print(f'{"":60} {high_water(server) >> 20:6} MiB of the server')
+            assert high_water(server) <= MOST
+            assert count(answer, b'"request.id"') == SPANS
+            answer.unlink()
+
         for form, needle in (('otlp', b'request.id'), ('otlp-json', b'"request.id"'), ('events', b'request.id'),
                              ('zipkin', b'"request.id"'), ('jaeger', b'"request.id"')):
             step('export', '--quiet', '--format', form, '--output', tmp_path / form)
@@ -137,3 +146,32 @@ def test_one_large_trace_is_imported_shown_and_exported(causet_release, tmp_path
     run(program, 'export', '--quiet', '--file', tmp_path / 'otlp-json', '--format', 'otlp', '--output', again, environment=environment)
     assert count(again, b'request.id') == SPANS
     run(program, 'trace', TRACE.hex(), '--file', again, '--limit', '10', environment=environment, stdout=subprocess.DEVNULL)
+
+
+SHAPES = {  # the parent of span i of n
+    'chain': lambda i, n: i - 1, 'flat': lambda i, n: int(i > 1), 'circle': lambda i, n: i - 1 or n, 'orphans': lambda i, n: i + n,
+    'roots': lambda i, n: 0, 'one id': lambda i, n: 5,
+}
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+def test_large_traces_of_unusual_shapes(causet_release, tmp_path, shape):
+    """As deep as they are large, going round in circles, without roots: nothing recurses, nothing is quadratic."""
+    n, spans = 100_000, []
+    for i in range(1, n + 1):
+        parent = SHAPES[shape](i, n)
+        spans.append(field(2, b''.join((
+            field(1, TRACE), b'\x12\x08', struct.pack('>Q', 7 if shape == 'one id' else i),
+            b'\x22\x08' + struct.pack('>Q', parent) if parent else b'', field(5, b'work'),
+            b'\x39', struct.pack('<Q', 1_700_000_000_000_000_000 + i), b'\x41', struct.pack('<Q', 1_700_000_000_000_000_000 + 2 * n - i)))))
+    with Server(causet_release, tmp_path) as server:
+        status, _, body = server.request('/v1/traces', port='otlp-http', body=field(1, field(2, b''.join(spans))),
+                                         headers={'Content-Type': 'application/x-protobuf'})
+        assert (status, body) == (200, b'')
+        status, trace = server.get(f'/api/v1/traces/{TRACE.hex()}')
+        assert status == 200 and len(trace['blocks']) >= n
+        for form in ('otlp', 'otlp-json', 'zipkin', 'jaeger', 'events'):
+            status, _, body = server.request(f'/api/v1/traces/{TRACE.hex()}?format={form}')
+            assert status == 200 and body.count(b'work') >= n, form
+        shown = subprocess.run([causet_release, 'trace', TRACE.hex(), '--server', server.url(), '--limit', '50'], capture_output=True)
+        assert shown.returncode == 0, shown.stderr
