@@ -415,6 +415,6 @@ def test_memory_returns_to_its_level(causet_release, tmp_path):
         peak = max(peak, server.rss())
         for s in halves:
             s.close()
-        eventually(lambda: server.rss() < level + MARGIN, seconds=30,
+        eventually(lambda: server.rss() < level + MARGIN, seconds=120,
                    why=f'{server.rss() >> 20} MiB stay of {peak >> 20}; before it was {level >> 20}')
         assert peak > level + MARGIN, 'the test is too kind'

@@ -8,7 +8,7 @@ TRACE = '0102030405060708090a0b0c0d0e0f10'
 
 def a_request():
     """Every type of event, in one trace."""
-    events = protos()[0]
+    events = protos().events
     request = events.ExportEventsRequest()
     group = request.resource_events.add(schema_url='https://example.org/1')
     group.resource.attributes.add(key='service.name').value.string_value = 'shop'
@@ -38,12 +38,12 @@ def stored(server):
     """The trace in native protobuf, read by protoc's code."""
     status, _, body = server.request(f'/api/v1/traces/{TRACE}?format=events')
     assert status == 200, body
-    return protos()[0].ExportEventsRequest.FromString(body)
+    return protos().events.ExportEventsRequest.FromString(body)
 
 
 def send_protobuf(server, request):
     status, _, body = post(server, request.SerializeToString(), 'events')
-    return status, protos()[0].ExportEventsResponse.FromString(body)
+    return status, protos().events.ExportEventsResponse.FromString(body)
 
 
 def send_json(server, request):
@@ -58,7 +58,7 @@ def send_json(server, request):
                     if key in event:
                         event[key] = getattr(source, field).hex()
     status, _, body = post(server, tree, 'events')
-    return status, json_format.Parse(body, protos()[0].ExportEventsResponse())
+    return status, json_format.Parse(body, protos().events.ExportEventsResponse())
 
 
 def send_grpc(server, request):
@@ -66,7 +66,7 @@ def send_grpc(server, request):
 
     with grpc.insecure_channel(f"127.0.0.1:{server.ports['otlp-grpc']}") as channel:
         call = channel.unary_unary(METHODS['events'], request_serializer=lambda m: m.SerializeToString(),
-                                   response_deserializer=protos()[0].ExportEventsResponse.FromString)
+                                   response_deserializer=protos().events.ExportEventsResponse.FromString)
         return 200, call(request, timeout=60)
 
 
