@@ -137,17 +137,26 @@ static inline uint32_t batch_string(struct batch *b, struct slice s)
 		return 0;
 	hash = (uint32_t)(hash_bytes(s.p, s.n, b->seed) >> 32);
 	for (size_t at = hash & (b->slot_n - 1);; at = (at + 1) & (b->slot_n - 1)) {
-		struct interner_slot slot = b->slots[at];
+		struct interner_slot *slot = &b->slots[at];
+		uint32_t from, code = slot->code;
 
-		if (slot.code == 0)
-			return batch_string_add(b, s, hash);
-		if (slot.hash == hash) {
-			uint32_t from = b->offset[slot.code];
-
-			if (b->offset[slot.code + 1] - from == s.n &&
-			    bytes_equal(b->text + from, s.p, s.n))
-				return slot.code;
+		if (code == 0) {
+			/* Half full, or out of room: the long way. */
+			if (b->strings * 2 >= b->slot_n || b->text_capacity - b->text_n < s.n ||
+			    b->offset_capacity - b->strings < 2)
+				return batch_string_add(b, s, hash);
+			code = (uint32_t)b->strings++;
+			*slot = (struct interner_slot){hash, code};
+			memcpy(b->text + b->text_n, s.p, s.n);
+			b->text_n += s.n;
+			b->offset[code + 1] = (uint32_t)b->text_n;
+			return code;
 		}
+		if (slot->hash != hash)
+			continue;
+		from = b->offset[code];
+		if (b->offset[code + 1] - from == s.n && bytes_equal(b->text + from, s.p, s.n))
+			return code;
 	}
 }
 

@@ -55,6 +55,21 @@ static inline uint32_t intern_key(struct otlp_decoder *d, struct slice key)
 	return d->last_key;
 }
 
+/* A tag and a length that take one byte each, as they stand in the input; no length that does not
+ * fit gives a number that two bytes can have. */
+static inline uint32_t tag_and_length(uint32_t tag, size_t length)
+{
+	return length < 0x80 ? tag | (uint32_t)length << 8 : UINT32_MAX;
+}
+
+static inline uint32_t load16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 /* Values that stand alone in their AnyValue and whose length takes one byte: nearly all.  False
  * sends the caller the long way. */
 static inline bool decode_short(struct otlp_decoder *d, struct slice any, struct attr *out)
@@ -63,7 +78,7 @@ static inline bool decode_short(struct otlp_decoder *d, struct slice any, struct
 
 	if (any.n < 2)
 		return false;
-	if (p[0] == PB_TAG(1, PB_BYTES) && p[1] < 0x80 && p[1] == any.n - 2) {
+	if (load16(p) == tag_and_length(PB_TAG(1, PB_BYTES), any.n - 2)) {
 		out->type = VALUE_STRING;
 		out->string = intern(d->batch, slice_of(p + 2, any.n - 2),
 				     &d->value_guess[out->key & (OTLP_GUESSES - 1)]);
@@ -74,7 +89,7 @@ static inline bool decode_short(struct otlp_decoder *d, struct slice any, struct
 		out->type = VALUE_INT;
 		return true;
 	}
-	if (p[0] == PB_TAG(2, PB_VARINT) && any.n == 2 && p[1] < 2) {
+	if (any.n == 2 && p[0] == PB_TAG(2, PB_VARINT) && p[1] < 2) {
 		out->type = VALUE_BOOL;
 		out->bits = p[1];
 		return true;
@@ -126,18 +141,15 @@ static inline int decode_pair(struct otlp_decoder *d, struct slice bytes, struct
 			      int depth)
 {
 	const uint8_t *p = (const uint8_t *)bytes.p;
-	size_t key;
+	size_t key = bytes.n >= 4 && p[0] == PB_TAG(1, PB_BYTES) ? p[1] : SIZE_MAX;
+	struct slice any;
 
-	if (bytes.n >= 4 && p[0] == PB_TAG(1, PB_BYTES) && p[1] < 0x80 &&
-	    (key = p[1]) + 4 <= bytes.n && p[key + 2] == PB_TAG(2, PB_BYTES) && p[key + 3] < 0x80 &&
-	    key + 4 + p[key + 3] == bytes.n) {
-		out->key = intern_key(d, slice_of(p + 2, key));
-		out->bits = 0;
-		if (decode_short(d, slice_of(p + key + 4, bytes.n - key - 4), out))
-			return 0;
-		return decode_any(d, slice_of(p + key + 4, bytes.n - key - 4), out, depth);
-	}
-	return decode_any_pair(d, bytes, out, depth);
+	if (key > bytes.n - 4 || key >= 0x80 ||
+	    load16(p + 2 + key) != tag_and_length(PB_TAG(2, PB_BYTES), bytes.n - 4 - key))
+		return decode_any_pair(d, bytes, out, depth);
+	any = slice_of(p + 4 + key, bytes.n - 4 - key);
+	out->key = intern_key(d, slice_of(p + 2, key));
+	return decode_short(d, any, out) ? 0 : decode_any(d, any, out, depth);
 }
 
 /* Children of an ArrayValue or KeyValueList: counted first, so that they lie side by side. */
