@@ -70,12 +70,19 @@ class Server:
         status, _, body = self.request(path, port, **options)
         return status, json.loads(body)
 
+    def memory(self, name):
+        for line in open(f'/proc/{self.process.pid}/status'):
+            if line.startswith(name + ':'):
+                return int(line.split()[1]) * 1024
+        raise AssertionError(f'no {name}: the server has ended; {self.log.read_text()[-2000:]}')
+
     def rss(self):
         """Bytes of memory the process holds now."""
-        for line in open(f'/proc/{self.process.pid}/status'):
-            if line.startswith('VmRSS:'):
-                return int(line.split()[1]) * 1024
-        raise AssertionError('no VmRSS')
+        return self.memory('VmRSS')
+
+    def high_water(self):
+        """The most it has ever held."""
+        return self.memory('VmHWM')
 
     def stop(self, signal_=signal.SIGTERM, status=0):
         """Ends it; a sanitizer's report makes the status wrong."""

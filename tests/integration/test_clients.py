@@ -6,20 +6,20 @@ import subprocess
 
 import pytest
 
-from messages import read_trace, records_of, spans_of
+from messages import eventually, read_trace, records_of, spans_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = HERE / 'node/node_modules'
 
 
-def drive(node, server, exporter, tmp_path):
+def drive(node, server, exporter, tmp_path, **settings):
     """Runs the app; what it says it has exported."""
     assert MODULES.is_dir(), 'run `npm ci` in tests/integration/node, or ./test one test_clients.py, which does'
     out = tmp_path / 'written.json'
     environment = {k: v for k, v in os.environ.items() if not k.startswith('OTEL_')}
     environment.update({
         'OTEL_EXPORTER_OTLP_ENDPOINT': server.url(port='otlp-grpc' if exporter == 'otlp-grpc' else 'otlp-http'),
-        'OTEL_EXPORTER_ZIPKIN_ENDPOINT': server.url('/api/v2/spans', port='zipkin'),
+        'OTEL_EXPORTER_ZIPKIN_ENDPOINT': server.url('/api/v2/spans', port='zipkin'), **settings,
     })
     done = subprocess.run([node, 'app.cjs', exporter, out], cwd=HERE / 'node', env=environment, capture_output=True, text=True,
                           timeout=300)
@@ -62,6 +62,16 @@ def test_every_span_and_log_record_of_the_sdk_arrives_whole(node, server, tmp_pa
     assert len(records) == 2 and all(record['spanId'] in spans for record in records)
     status, services = server.get('/api/v1/services')
     assert status == 200 and 'shop' in json.dumps(services)
+
+
+@pytest.mark.parametrize('exporter', ['otlp-proto', 'otlp-grpc'])
+def test_the_sdk_sends_the_token_it_is_given(node, start_server, run, tmp_path, exporter):
+    server = start_server('--auth')
+    server.token = run('token', 'add', 'shop', '--roles', 'ingest,read', '--data', server.folder / 'data').stdout.strip()
+    eventually(lambda: server.request('/api/v1/services')[0] == 200)
+    written = drive(node, server, exporter, tmp_path, OTEL_EXPORTER_OTLP_HEADERS=f'authorization=Bearer%20{server.token}')
+    spans, _ = arrived(server, {span['traceId'] for span in written['spans']})
+    assert len(spans) == len(written['spans'])
 
 
 def micros(nanos):

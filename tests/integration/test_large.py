@@ -78,13 +78,6 @@ def run(*command, environment, **options):
     return usage.ru_maxrss * 1024
 
 
-def high_water(server):
-    for line in open(f'/proc/{server.process.pid}/status'):
-        if line.startswith('VmHWM:'):
-            return int(line.split()[1]) * 1024
-    raise AssertionError('no VmHWM')
-
-
 def count(path, needle):
     """How often the bytes stand in a file that may not fit into memory twice."""
     found, tail = 0, b''
@@ -109,7 +102,7 @@ def test_one_large_trace_is_imported_shown_and_exported(causet_release, tmp_path
 
         def step(*arguments, **options):
             run(program, *arguments, environment=environment, **options)
-            most = high_water(server)
+            most = server.high_water()
             print(f'{"":60} {most >> 20:6} MiB of the server')
             assert most <= MOST
 
@@ -131,8 +124,8 @@ def test_one_large_trace_is_imported_shown_and_exported(causet_release, tmp_path
         for query in ('', '?format=otlp-json', '?format=jaeger'):
             answer = tmp_path / 'answer'
             run('curl', '-sSf', '-o', answer, server.url(f'/api/v1/traces/{TRACE.hex()}{query}'), environment=environment)
-            print(f'{"":60} {high_water(server) >> 20:6} MiB of the server')
-            assert high_water(server) <= MOST
+            print(f'{"":60} {server.high_water() >> 20:6} MiB of the server')
+            assert server.high_water() <= MOST
             assert count(answer, b'"request.id"') == SPANS
             answer.unlink()
 
