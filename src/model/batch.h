@@ -128,6 +128,26 @@ static inline bool bytes_equal(const char *a, const char *b, size_t n)
 	return true;
 }
 
+/* The same for copying: what the compiler makes of memcpy() with an unknown length is made for long
+ * ones. */
+static inline void bytes_copy(char *to, const char *from, size_t n)
+{
+	if (n >= 16) {
+		for (size_t i = 0; i + 16 <= n; i += 16)
+			memcpy(to + i, from + i, 16);
+		memcpy(to + n - 16, from + n - 16, 16);
+	} else if (n >= 8) {
+		memcpy(to, from, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = from[i];
+	}
+}
+
 /* The code of a string, added if it is new.  The bytes are copied. */
 static inline uint32_t batch_string(struct batch *b, struct slice s)
 {
@@ -147,7 +167,7 @@ static inline uint32_t batch_string(struct batch *b, struct slice s)
 				return batch_string_add(b, s, hash);
 			code = (uint32_t)b->strings++;
 			*slot = (struct interner_slot){hash, code};
-			memcpy(b->text + b->text_n, s.p, s.n);
+			bytes_copy(b->text + b->text_n, s.p, s.n);
 			b->text_n += s.n;
 			b->offset[code + 1] = (uint32_t)b->text_n;
 			return code;

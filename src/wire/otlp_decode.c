@@ -12,9 +12,8 @@
  *                              attributes = 6, dropped_attributes = 7, flags = 8, trace_id = 9,
  *                              span_id = 10, observed_time = 11, event_name = 12
  *
- * The resource must be known before its spans, and protobuf lets fields come in any order: so each
- * group is walked twice, first for what it says itself, then for its members.  Hopping over members
- * by their length costs next to nothing. */
+ * A span's own fields are read first, its events and links in a second pass over their stretch
+ * alone: its attributes must lie side by side, whatever the order of fields. */
 #include <errno.h>
 
 #include "wire/otlp_group.h"

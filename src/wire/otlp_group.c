@@ -109,9 +109,8 @@ static int decode_entities(struct otlp_decoder *d, struct slice bytes, struct re
 	return 0;
 }
 
-static int decode_resource(struct otlp_decoder *d, struct slice bytes, void *into)
+static int decode_resource(struct otlp_decoder *d, struct slice bytes, struct resource *out)
 {
-	struct resource *out = into;
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
 
@@ -137,9 +136,8 @@ static int decode_resource(struct otlp_decoder *d, struct slice bytes, void *int
 	return decode_entities(d, bytes, out);
 }
 
-static int decode_scope(struct otlp_decoder *d, struct slice bytes, void *into)
+static int decode_scope(struct otlp_decoder *d, struct slice bytes, struct scope *out)
 {
-	struct scope *out = into;
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
 
@@ -167,82 +165,94 @@ static int decode_scope(struct otlp_decoder *d, struct slice bytes, void *into)
 	return r.bad ? otlp_malformed(d, r.bad, "a scope") : 0;
 }
 
-/* What a group says itself: head = 1 (its resource, or scope), schema_url = 3, and what is unknown.
- * Its members, field 2, are passed over. */
-static int decode_head(struct otlp_decoder *d, struct slice bytes, const char *what,
-		       int (*head)(struct otlp_decoder *d, struct slice bytes, void *into),
-		       void *into, uint32_t *ret_schema_url, uint32_t *ret_unknown)
+/* A head that comes in pieces adds to its attributes, which must stay side by side. */
+static void gather_attrs(struct batch *b, struct attr_range *attrs)
+{
+	if (attrs->first + attrs->count == b->attr_n)
+		return;
+	for (uint32_t i = 0, from = attrs->first; i < attrs->count; i++)
+		batch_attr(b, b->attrs[from + i]);
+	attrs->first = (uint32_t)b->attr_n - attrs->count;
+}
+
+/* Ends a group: what was not known of it, and whether its bytes were whole. */
+static int finish_group(struct otlp_decoder *d, struct buffer *unknown, int error,
+			const uint8_t *bad, uint32_t *ret_unknown)
+{
+	if (error == 0) {
+		if (unknown->failed)
+			error = -ENOMEM;
+		else
+			*ret_unknown = batch_string(d->batch, buffer_get(unknown));
+	}
+	buffer_done(unknown);
+	return error == 0 && bad ? otlp_malformed(d, bad, "a group of a resource or scope") : error;
+}
+
+/* In one pass, for a second one would fetch the bytes of every span twice: the scope has its place
+ * before its members refer to it, and is filled whenever its parts come. */
+static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
+			      otlp_member_decode *member)
 {
 	struct pb_reader r = pb_open(bytes);
+	struct batch *b = d->batch;
+	uint32_t index = batch_scope(b);
 	struct buffer unknown = {0};
 	struct pb_field f;
-	int error = 0;
+	int error = b->failed;
 
+	if (error < 0)
+		return error;
+	b->scopes[index].attrs.first = (uint32_t)b->attr_n;
 	while (error == 0 && pb_next(&r, &f)) {
 		switch (f.tag) {
 		case PB_TAG(1, PB_BYTES):
-			error = head(d, f.bytes, into);
+			gather_attrs(b, &b->scopes[index].attrs);
+			error = decode_scope(d, f.bytes, &b->scopes[index]);
 			break;
 		case PB_TAG(2, PB_BYTES):
+			error = member(d, f.bytes, resource, index);
 			break;
 		case PB_TAG(3, PB_BYTES):
-			*ret_schema_url = batch_string(d->batch, f.bytes);
+			b->scopes[index].schema_url = batch_string(b, f.bytes);
 			break;
 		default:
 			buffer_slice(&unknown, pb_whole(&r, &f));
 		}
 	}
-	*ret_unknown = batch_string(d->batch, buffer_get(&unknown));
-	if (unknown.failed)
-		error = -ENOMEM;
-	buffer_done(&unknown);
-	if (error == 0 && r.bad)
-		error = otlp_malformed(d, r.bad, what);
-	return error;
-}
-
-static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
-			      otlp_member_decode *member)
-{
-	struct pb_reader r = pb_open(bytes);
-	struct scope scope = {.attrs.first = (uint32_t)d->batch->attr_n};
-	struct pb_field f;
-	uint32_t index;
-	int error = decode_head(d, bytes, "a scope group", decode_scope, &scope, &scope.schema_url,
-				&scope.unknown_group);
-
-	if (error < 0)
-		return error;
-	index = batch_scope(d->batch);
-	if (d->batch->failed)
-		return d->batch->failed;
-	d->batch->scopes[index] = scope;
-	while (error == 0 && pb_next(&r, &f))
-		if (f.tag == PB_TAG(2, PB_BYTES))
-			error = member(d, f.bytes, resource, index);
-	return error;
+	return finish_group(d, &unknown, error, r.bad, &b->scopes[index].unknown_group);
 }
 
 static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 				 otlp_member_decode *member)
 {
 	struct pb_reader r = pb_open(bytes);
-	struct resource resource = {.attrs.first = (uint32_t)d->batch->attr_n};
+	struct batch *b = d->batch;
+	uint32_t index = batch_resource(b);
+	struct buffer unknown = {0};
 	struct pb_field f;
-	uint32_t index;
-	int error = decode_head(d, bytes, "a resource group", decode_resource, &resource,
-				&resource.schema_url, &resource.unknown_group);
+	int error = b->failed;
 
 	if (error < 0)
 		return error;
-	index = batch_resource(d->batch);
-	if (d->batch->failed)
-		return d->batch->failed;
-	d->batch->resources[index] = resource;
-	while (error == 0 && pb_next(&r, &f))
-		if (f.tag == PB_TAG(2, PB_BYTES))
+	b->resources[index].attrs.first = (uint32_t)b->attr_n;
+	while (error == 0 && pb_next(&r, &f)) {
+		switch (f.tag) {
+		case PB_TAG(1, PB_BYTES):
+			gather_attrs(b, &b->resources[index].attrs);
+			error = decode_resource(d, f.bytes, &b->resources[index]);
+			break;
+		case PB_TAG(2, PB_BYTES):
 			error = decode_scope_group(d, f.bytes, index, member);
-	return error;
+			break;
+		case PB_TAG(3, PB_BYTES):
+			b->resources[index].schema_url = batch_string(b, f.bytes);
+			break;
+		default:
+			buffer_slice(&unknown, pb_whole(&r, &f));
+		}
+	}
+	return finish_group(d, &unknown, error, r.bad, &b->resources[index].unknown_group);
 }
 
 int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
