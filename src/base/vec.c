@@ -8,7 +8,8 @@
 
 bool vec_reserve(void *array, size_t *capacity, size_t need, size_t size)
 {
-	size_t count = *capacity ? *capacity : VEC_FIRST, bytes;
+	/* The first wish is taken at its word: whoever knows how much will come says so. */
+	size_t count = *capacity ? *capacity : need > VEC_FIRST ? need : VEC_FIRST, bytes;
 	void *p;
 
 	if (need <= *capacity)

@@ -23,10 +23,13 @@
 #include "server/notify.h"
 #include "store/memory.h"
 
-#define QUESTIONS_WAITING 256 /* for a worker; more get a 503 */
-#define TIDY_NS           (2 * NS_PER_S)
-#define TIDY_QUIET        ((uint64_t)1 << 20)  /* bytes received meanwhile, at most … */
-#define TIDY_LEAST        ((uint64_t)16 << 20) /* … and since the last time, at least */
+#define QUESTIONS_WAITING 256         /* for a worker; more get a 503 */
+#define MALLOC_KEEPS      (128 << 20) /* bytes not given back to the kernel while requests come */
+#define MALLOC_MAPS                                                                                \
+	(32 << 20) /* bytes from which on a piece is mapped on its own; the most there is */
+#define TIDY_NS    (2 * NS_PER_S)
+#define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes received meanwhile, at most … */
+#define TIDY_LEAST ((uint64_t)16 << 20) /* … and since the last time, at least */
 
 struct server {
 	const struct config *config;
@@ -245,6 +248,10 @@ int serve(const struct config *config, const struct serve_hooks *hooks, struct e
 	struct server s = {.config = config, .hooks = hooks, .folder = -1};
 	int r;
 
+	/* Batches come and go by the hundred kilobytes: mapping each on its own costs more than
+	 * decoding it.  tidy() gives back what a rush has left. */
+	mallopt(M_MMAP_THRESHOLD, MALLOC_MAPS);
+	mallopt(M_TRIM_THRESHOLD, MALLOC_KEEPS);
 	log_set_level((enum log_level)config->log_level);
 	r = server_run(&s, error);
 	server_done(&s);
