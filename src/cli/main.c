@@ -88,7 +88,6 @@ static int shared_complete(struct cli *cli, struct shared_sets *s, struct error 
 {
 	struct option_set *from_file[2] = {&s->connect, &s->data};
 	const struct option_set *others[1] = {&s->serve};
-	const char *path;
 	int r;
 
 	r = option_parse_environment(&s->connect, CONFIG_ENVIRONMENT_PREFIX, cli->environment,
@@ -97,8 +96,8 @@ static int shared_complete(struct cli *cli, struct shared_sets *s, struct error 
 		r = option_parse_environment(&s->data, CONFIG_ENVIRONMENT_PREFIX, cli->environment,
 					     error);
 	if (r == 0)
-		r = config_read_file(from_file, 2, others, 1, NULL, cli->environment, &cli->arena,
-				     &path, error);
+		r = config_read_file(from_file, 2, others, 1,
+				     config_find_file(cli->environment, &cli->arena), error);
 	if (r == 0 && !cli->data) {
 		cli->data = config_data_default(cli->environment, &cli->arena);
 		if (!cli->data)

@@ -285,43 +285,37 @@ static int read_whole(const char *path, struct buffer *text)
 	}
 }
 
-static int read_settings(struct option_set *const *sets, size_t set_n,
-			 const struct option_set *const *others, size_t other_n, const char *path,
-			 struct error *error)
+int config_read_file(struct option_set *const *sets, size_t set_n,
+		     const struct option_set *const *others, size_t other_n, const char *path,
+		     struct error *error)
 {
 	_cleanup_(buffer_done)
 	struct buffer text = {0};
-	int r = read_whole(path, &text);
+	int r;
 
+	if (!path)
+		return 0;
+	r = read_whole(path, &text);
 	if (r < 0)
 		return error_set(error, r, "cannot read the settings in %s: %s", path,
 				 strerror(-r));
 	return option_parse_file(sets, set_n, others, other_n, path, buffer_get(&text), error);
 }
 
-int config_read_file(struct option_set *const *sets, size_t set_n,
-		     const struct option_set *const *others, size_t other_n, const char *path,
-		     char *const *environment, struct arena *arena, const char **ret_path,
-		     struct error *error)
+const char *config_find_file(char *const *environment, struct arena *arena)
 {
 	const char *xdg = variable_get(environment, "XDG_CONFIG_HOME");
 	const char *home = variable_get(environment, "HOME");
 	const char *places[2] = {NULL, "/etc/causet/config"};
 
-	*ret_path = path;
-	if (path)
-		return read_settings(sets, set_n, others, other_n, path, error);
 	if (xdg && xdg[0] == '/')
 		places[0] = arena_printf(arena, "%s/causet/config", xdg);
 	else if (home)
 		places[0] = arena_printf(arena, "%s/.config/causet/config", home);
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (!places[i] || access(places[i], F_OK) < 0)
-			continue;
-		*ret_path = places[i];
-		return read_settings(sets, set_n, others, other_n, places[i], error);
-	}
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (places[i] && access(places[i], F_OK) == 0)
+			return places[i];
+	return NULL;
 }
 
 int config_complete(struct option_set *set, const struct option_set *const *others, size_t other_n,
@@ -335,8 +329,8 @@ int config_complete(struct option_set *set, const struct option_set *const *othe
 	r = option_parse_environment(set, CONFIG_ENVIRONMENT_PREFIX, environment, error);
 	if (r < 0)
 		return r;
-	r = config_read_file(&set, 1, others, other_n, c->config_file, environment, set->arena,
-			     &path, error);
+	path = c->config_file ? c->config_file : config_find_file(environment, set->arena);
+	r = config_read_file(&set, 1, others, other_n, path, error);
 	if (r < 0)
 		return r;
 	if (!c->data) {

@@ -45,11 +45,12 @@ int config_complete(struct option_set *set, const struct option_set *const *othe
 /* The checks alone. */
 int config_check(const struct config *c, struct error *error);
 
-/* Finds and reads the settings file into several sets; a file that is not there is no error unless
- * `path` names it.  *ret_path (arena) is NULL when there was none. */
+/* The settings file that is read when none is named and one is there; in the arena, or NULL. */
+const char *config_find_file(char *const *environment, struct arena *arena);
+
+/* Reads a settings file into several sets; no path, nothing to read. */
 int config_read_file(struct option_set *const *sets, size_t set_n,
 		     const struct option_set *const *others, size_t other_n, const char *path,
-		     char *const *environment, struct arena *arena, const char **ret_path,
 		     struct error *error);
 
 /* Where state goes when nobody says: $STATE_DIRECTORY (systemd), $XDG_STATE_HOME/causet,
