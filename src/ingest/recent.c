@@ -15,17 +15,25 @@
 
 struct key_set {
 	struct recent_key *slots; /* {0, 0} is free */
-	size_t n;
+	size_t n, capacity;       /* a power of two */
 };
 
 struct recent {
 	pthread_mutex_t lock; /* guards all below but the constants */
-	int64_t window_ns;    /* constant, as are capacity and seed */
-	size_t capacity;      /* of each set; a power of two */
+	int64_t window_ns;    /* constant, as are most and seed */
+	size_t most;          /* entries of a set */
 	uint64_t seed;
 	int64_t turned_ns; /* when the sets last changed places */
 	struct key_set young, old;
 };
+
+#define SLOTS_FIRST 1024
+
+static bool set_init(struct key_set *set, size_t capacity)
+{
+	*set = (struct key_set){calloc(capacity, sizeof(*set->slots)), 0, capacity};
+	return set->slots;
+}
 
 int recent_new(int64_t window_ns, size_t most, struct recent **ret_recent)
 {
@@ -35,14 +43,9 @@ int recent_new(int64_t window_ns, size_t most, struct recent **ret_recent)
 		return -ENOMEM;
 	pthread_mutex_init(&r->lock, NULL);
 	r->window_ns = window_ns;
-	r->capacity = 64;
-	while (r->capacity < most)
-		r->capacity *= 2;
+	r->most = most / 2;
 	rng_secret(&r->seed, sizeof(r->seed));
-	/* Untouched pages of a large calloc cost nothing: memory grows with use. */
-	r->young.slots = calloc(r->capacity, sizeof(*r->young.slots));
-	r->old.slots = calloc(r->capacity, sizeof(*r->old.slots));
-	if (!r->young.slots || !r->old.slots) {
+	if (!set_init(&r->young, SLOTS_FIRST) || !set_init(&r->old, SLOTS_FIRST)) {
 		recent_free(r);
 		return -ENOMEM;
 	}
@@ -72,10 +75,10 @@ struct recent_key recent_key(const struct recent *r, struct slice body, struct s
 	return key;
 }
 
-static struct recent_key *find(const struct recent *r, const struct key_set *set,
-			       struct recent_key key)
+/* Where the key is, or the free slot where it would be. */
+static struct recent_key *find(const struct key_set *set, struct recent_key key)
 {
-	for (size_t at = key.low & (r->capacity - 1);; at = (at + 1) & (r->capacity - 1)) {
+	for (size_t at = key.low & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
 		struct recent_key *slot = &set->slots[at];
 
 		if (slot->high == 0 || (slot->low == key.low && slot->high == key.high))
@@ -83,12 +86,28 @@ static struct recent_key *find(const struct recent *r, const struct key_set *set
 	}
 }
 
+/* Twice the room; false when there is no memory for it. */
+static bool grow(struct key_set *set)
+{
+	struct key_set larger;
+
+	if (!set_init(&larger, set->capacity * 2))
+		return false;
+	for (size_t i = 0; i < set->capacity; i++)
+		if (set->slots[i].high != 0)
+			*find(&larger, set->slots[i]) = set->slots[i];
+	larger.n = set->n;
+	free(set->slots);
+	*set = larger;
+	return true;
+}
+
 static void turn(struct recent *r, int64_t now_ns)
 {
 	struct key_set emptied = r->old;
 
 	if (emptied.n)
-		memset(emptied.slots, 0, r->capacity * sizeof(*emptied.slots));
+		memset(emptied.slots, 0, emptied.capacity * sizeof(*emptied.slots));
 	emptied.n = 0;
 	r->old = r->young;
 	r->young = emptied;
@@ -106,7 +125,7 @@ bool recent_has(struct recent *r, struct recent_key key, int64_t now_ns)
 		turn(r, now_ns);
 	if (age >= 2 * r->window_ns)
 		turn(r, now_ns); /* nothing came for long: both are out of date */
-	found = find(r, &r->young, key)->high != 0 || find(r, &r->old, key)->high != 0;
+	found = find(&r->young, key)->high != 0 || find(&r->old, key)->high != 0;
 	pthread_mutex_unlock(&r->lock);
 	return found;
 }
@@ -116,9 +135,12 @@ void recent_add(struct recent *r, struct recent_key key, int64_t now_ns)
 	struct recent_key *slot;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->young.n >= r->capacity / 2)
+	if (r->young.n >= r->most)
 		turn(r, now_ns);
-	slot = find(r, &r->young, key);
+	/* Half full at most; without memory to grow the older half is forgotten early. */
+	if (r->young.n >= r->young.capacity / 2 && !grow(&r->young))
+		turn(r, now_ns);
+	slot = find(&r->young, key);
 	r->young.n += slot->high == 0;
 	*slot = key;
 	pthread_mutex_unlock(&r->lock);

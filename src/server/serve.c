@@ -27,6 +27,8 @@
 #define MALLOC_KEEPS      (128 << 20) /* bytes not given back to the kernel while requests come */
 #define MALLOC_MAPS                                                                                \
 	(32 << 20) /* bytes from which on a piece is mapped on its own; the most there is */
+#define MALLOC_GROWS                                                                               \
+	(4 << 20) /* bytes asked of the kernel at a time; untouched ones cost nothing */
 #define TIDY_NS    (2 * NS_PER_S)
 #define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes received meanwhile, at most … */
 #define TIDY_LEAST ((uint64_t)16 << 20) /* … and since the last time, at least */
@@ -252,6 +254,7 @@ int serve(const struct config *config, const struct serve_hooks *hooks, struct e
 	 * decoding it.  tidy() gives back what a rush has left. */
 	mallopt(M_MMAP_THRESHOLD, MALLOC_MAPS);
 	mallopt(M_TRIM_THRESHOLD, MALLOC_KEEPS);
+	mallopt(M_TOP_PAD, MALLOC_GROWS);
 	log_set_level((enum log_level)config->log_level);
 	r = server_run(&s, error);
 	server_done(&s);
