@@ -93,6 +93,9 @@ bool json_u64(struct json_reader *r, uint64_t *ret_value);
 bool json_u32(struct json_reader *r, uint32_t *ret_value);
 bool json_double(struct json_reader *r, double *ret_value);
 
+/* Has the reader stopped at an integer that is one, but too large? */
+bool json_is_range_error(const struct json_reader *r);
+
 /* For text that nearly always looks the same, tried before the general way; all consume nothing
  * when they return false, and the caller may put `at` back to where it was and start again. These
  * very bytes: */

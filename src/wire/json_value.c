@@ -18,10 +18,16 @@ static bool number_text(struct json_reader *r, struct slice *ret_text)
 	return true;
 }
 
+static const char out_of_range[] = "an integer out of range";
+
 static bool refuse_integer(struct json_reader *r, struct slice text, int error)
 {
-	return json_stop(r, text.p,
-			 error == -ERANGE ? "an integer out of range" : "an integer is expected");
+	return json_stop(r, text.p, error == -ERANGE ? out_of_range : "an integer is expected");
+}
+
+bool json_is_range_error(const struct json_reader *r)
+{
+	return r->bad && r->why == out_of_range;
 }
 
 bool json_i64(struct json_reader *r, int64_t *ret_value)

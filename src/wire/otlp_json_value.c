@@ -194,6 +194,24 @@ static struct value_range read_children(struct otlp_json *d, bool pairs, int dep
 	return pop_children(d, base);
 }
 
+/* JavaScript takes 1e300 for an integer, and its exporters send it as one: a bare number that does
+ * not fit is kept as the double it was, instead of losing the whole request.  In quotes, where
+ * exact digits are meant, it is refused. */
+static struct attr read_integer(struct otlp_json *d)
+{
+	struct attr value = {.type = VALUE_INT};
+	bool bare = json_peek(&d->r) == JSON_NUMBER;
+	const char *where = d->r.at;
+
+	if (json_i64(&d->r, &value.integer) || !bare || !json_is_range_error(&d->r))
+		return value;
+	d->r.at = where;
+	d->r.bad = NULL;
+	value.type = VALUE_DOUBLE;
+	json_double(&d->r, &value.number);
+	return value;
+}
+
 enum value_field { STRING, INT, BOOL, DOUBLE, ARRAY, KVLIST, BYTES };
 
 static struct attr read_value(struct otlp_json *d, unsigned position, int depth)
@@ -227,8 +245,7 @@ static struct attr read_value(struct otlp_json *d, unsigned position, int depth)
 				value.string = intern(d->batch, text, &d->value_guess[slot]);
 			break;
 		case INT:
-			value.type = VALUE_INT;
-			json_i64(&d->r, &value.integer);
+			value = read_integer(d);
 			break;
 		case BOOL:
 			value.type = VALUE_BOOL;

@@ -1,6 +1,7 @@
 #include "t.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "batch_equal.h"
 #include "golden.h"
@@ -212,6 +213,44 @@ static void of_a_repeated_key_the_last_counts(void **state)
 	assert_int_equal(b->events[2].type, EVENT_LINK);
 }
 
+static void a_bare_integer_too_large_is_kept_as_a_double(void **state)
+{
+	static const struct {
+		const char *number;
+		int r;
+		enum value_type type;
+		double value;
+	} rows[] = {
+		{"1e300", 0, VALUE_DOUBLE, 1e300},
+		{"-18446744073709551616", 0, VALUE_DOUBLE, -18446744073709551616.0},
+		{"9223372036854775807", 0, VALUE_INT, 0},
+		{"\"9223372036854775808\"", -EBADMSG, VALUE_EMPTY, 0},
+		{"\"many\"", -EBADMSG, VALUE_EMPTY, 0},
+		{"2.5", -EBADMSG, VALUE_EMPTY, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(batch_unrefp)
+		struct batch *b = batch_new(0);
+		struct decode_tally tally = {0};
+		struct error error = {0};
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"traceId\":"
+			 "\"5b8efff798038103d269b633813fc60c\",\"spanId\":\"eee19b7ec3c1b174\","
+			 "\"attributes\":[{\"key\":\"n\",\"value\":{\"intValue\":%s}}]}]}]}]}",
+			 rows[i].number);
+		assert_int_equal(otlp_json_decode_traces(slice_cstr(text), b, &tally, &error),
+				 rows[i].r);
+		if (rows[i].r < 0)
+			continue;
+		assert_int_equal(b->attrs[0].type, rows[i].type);
+		if (rows[i].type == VALUE_DOUBLE)
+			assert_true(b->attrs[0].number == rows[i].value);
+	}
+}
+
 static void unusable_spans_are_rejected_and_the_rest_stands(void **state)
 {
 	static const struct {
@@ -283,7 +322,7 @@ static void wrong_shapes_are_refused_with_the_byte(void **state)
 		REQUEST("\"attributes\":[{\"key\":1}]"),
 		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":\"v\"}]"),
 		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":\"1x\"}}]"),
-		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":1e19}}]"),
+		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":\"1e19\"}}]"),
 		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":{\"boolValue\":\"true\"}}]"),
 		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":{\"bytesValue\":\"?\"}}]"),
 		REQUEST("\"attributes\":[{\"key\":\"k\",\"value\":{\"arrayValue\":[]}}]"),
@@ -526,6 +565,7 @@ int main(void)
 		cmocka_unit_test(every_field_arrives_whatever_the_order_of_keys),
 		cmocka_unit_test(snake_case_is_the_same),
 		cmocka_unit_test(of_a_repeated_key_the_last_counts),
+		cmocka_unit_test(a_bare_integer_too_large_is_kept_as_a_double),
 		cmocka_unit_test(unusable_spans_are_rejected_and_the_rest_stands),
 		cmocka_unit_test(wrong_shapes_are_refused_with_the_byte),
 		cmocka_unit_test(a_request_cut_anywhere_is_refused),
