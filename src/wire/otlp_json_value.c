@@ -303,8 +303,8 @@ static bool take_scalar(struct otlp_json *d, unsigned slot, struct attr *value)
 	return json_take(r, SLICE("}}"));
 }
 
-/* A pair without blanks, in the usual order: nine in ten attributes are, and reading them this way
- * takes a third of the time.  False, and nothing read, for any other. */
+/* A pair without blanks, in the usual order, as exporters write them.  False, and nothing read,
+ * for any other. */
 static bool read_compact_pair(struct otlp_json *d, unsigned position, struct attr *pair)
 {
 	unsigned slot = position & (OTLP_JSON_GUESSES - 1);
