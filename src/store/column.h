@@ -1,0 +1,112 @@
+/* store/column.h - blocks of values of one kind, encoded small and decoded fast.
+ *
+ * A block is a string of bytes that describes itself: the first byte says how it is encoded, the
+ * rest follows from that (docs/format/segment.md, "Column blocks").  It does not say how many
+ * values it holds nor where it ends: whoever stores it knows both.  The kind of a block (integers,
+ * codes, bytes …) is the caller's to remember too: decode with the function that matches.
+ *
+ * An encoder looks at the values once (smallest, largest, differences, runs, distinct ones), works
+ * out what each form would cost, and writes the smallest; forms that need zstd are tried only where
+ * a look at the bytes says that it will gain something.  A block is never larger than its values
+ * plus COLUMN_OVERHEAD.
+ *
+ * Decoders take any bytes at all: the result is the values or -EBADMSG, never a read or write
+ * outside, and memory bounded by the count and the limit they are called with.
+ *
+ * A codec holds the compressor's contexts and scratch memory: one per thread.  All functions return
+ * 0, -ENOMEM, or when decoding -EBADMSG.  Encoders append to `out`; after an error its content
+ * behind the old end means nothing.  Little-endian machines only, as the file is. */
+#ifndef CAUSET_STORE_COLUMN_H
+#define CAUSET_STORE_COLUMN_H
+
+#include "base/buffer.h"
+
+#define COLUMN_MAX_VALUES (1u << 24) /* of one block; -EINVAL above */
+#define COLUMN_OVERHEAD   32         /* bytes above the plain size that a block may take */
+
+struct column_codec;
+
+/* NULL when out of memory. */
+struct column_codec *column_codec_new(void);
+/* Accepts NULL, returns NULL. */
+struct column_codec *column_codec_free(struct column_codec *c);
+
+static inline void column_codec_freep(struct column_codec **c)
+{
+	column_codec_free(*c);
+}
+
+/* zstd's level for what is compressed from now on: 1 (the default) for a flush, higher for work
+ * that has time. */
+void column_codec_level(struct column_codec *c, int level);
+
+/* --- integers: times, durations, distances, sizes ---
+ *
+ * Wraps around where it must, so any 64-bit value is welcome; i64 orders values as signed ones. */
+int column_encode_u64(struct column_codec *c, const uint64_t *values, size_t n, struct buffer *out);
+int column_encode_i64(struct column_codec *c, const int64_t *values, size_t n, struct buffer *out);
+int column_encode_u32(struct column_codec *c, const uint32_t *values, size_t n, struct buffer *out);
+
+int column_decode_u64(struct column_codec *c, struct slice block, size_t n, uint64_t *out);
+int column_decode_i64(struct column_codec *c, struct slice block, size_t n, int64_t *out);
+/* -EBADMSG if a value does not fit. */
+int column_decode_u32(struct column_codec *c, struct slice block, size_t n, uint32_t *out);
+
+/* Values first … first + count - 1 of a block of n.  Bit-packed and plain blocks touch those alone;
+ * others decode what they must. */
+int column_decode_u64_range(struct column_codec *c, struct slice block, size_t n, size_t first,
+			    size_t count, uint64_t *out);
+int column_decode_i64_range(struct column_codec *c, struct slice block, size_t n, size_t first,
+			    size_t count, int64_t *out);
+int column_decode_u32_range(struct column_codec *c, struct slice block, size_t n, size_t first,
+			    size_t count, uint32_t *out);
+
+/* --- codes: small dense numbers whose order repeats (shapes, dictionary codes) ---
+ *
+ * Also weighs zstd over the codes as bytes, 16 or 32 bit numbers, which finds patterns of codes. */
+int column_encode_codes(struct column_codec *c, const uint32_t *codes, size_t n,
+			struct buffer *out);
+/* Every code is below `below`, or -EBADMSG: decoded codes may be used as indices. */
+int column_decode_codes(struct column_codec *c, struct slice block, size_t n, uint32_t below,
+			uint32_t *out);
+int column_decode_codes_range(struct column_codec *c, struct slice block, size_t n, size_t first,
+			      size_t count, uint32_t below, uint32_t *out);
+
+/* --- floating point: exact, every NaN kept --- */
+int column_encode_f64(struct column_codec *c, const double *values, size_t n, struct buffer *out);
+int column_decode_f64(struct column_codec *c, struct slice block, size_t n, double *out);
+
+/* --- values of a fixed width, 1 … COLUMN_MAX_WIDTH bytes: ids, UUIDs --- */
+#define COLUMN_MAX_WIDTH 64
+int column_encode_fixed(struct column_codec *c, const void *values, size_t width, size_t n,
+			struct buffer *out);
+int column_decode_fixed(struct column_codec *c, struct slice block, size_t width, size_t n,
+			void *out);
+int column_decode_fixed_range(struct column_codec *c, struct slice block, size_t width, size_t n,
+			      size_t first, size_t count, void *out);
+
+/* --- bits: bit i is words[i / 64] >> i % 64; bits behind n are ignored and decoded as 0 --- */
+int column_encode_bits(struct column_codec *c, const uint64_t *words, size_t n, struct buffer *out);
+int column_decode_bits(struct column_codec *c, struct slice block, size_t n, uint64_t *out);
+
+/* --- byte strings, in order, of any length --- */
+int column_encode_bytes(struct column_codec *c, const struct slice *values, size_t n,
+			struct buffer *out);
+
+/* The same for strings that lie one behind the other: string i is text[offset[i]] …
+ * text[offset[i + 1]]; n + 1 offsets, never falling. */
+int column_encode_text(struct column_codec *c, const char *text, const uint32_t *offset, size_t n,
+		       struct buffer *out);
+
+/* offset: room for n + 1.  The text is appended to `text`; offsets count from where it stood
+ * before. At most `limit` bytes of text (-EBADMSG if the block holds more), found out before it is
+ * unpacked. */
+int column_decode_text(struct column_codec *c, struct slice block, size_t n, size_t limit,
+		       uint32_t *offset, struct buffer *text);
+
+/* How a block is encoded, for people: "for 17", "dict(for 3)", "zstd".  Always terminates `out`;
+ * says
+ * "?" where the bytes make no sense.  Nothing is decompressed. */
+void column_describe(struct slice block, char *out, size_t size);
+
+#endif
