@@ -1,0 +1,160 @@
+/* store/group.h - access to the rows of a segment group by group, column by column: for searches
+ * and scans.
+ *
+ * A search works in this order: segment_info() and the zone map of each group rule groups out;
+ * predicates are evaluated once per shape (shapes), giving a set of shape codes; the group's column
+ * of shape codes is scanned for them; only what is left touches other columns.
+ *
+ * Shapes.  A shape is everything rows repeat.  An entry of class FIXED has its value in the shape;
+ * of class VAR the value stands in the group's column for (level, key, type).  LOOSE is a place for
+ * an attribute whose key changes from row to row: key and type are listed by row, the value stands
+ * in the same columns.  A column has one value for each such entry of its rows, in row order and,
+ * if a row has several, in entry order; group_column.rows says which row.
+ *
+ * A group belongs to one thread.  All functions return 0 or a negative errno: -EBADMSG for damage
+ * (group_error() names the block), -ENOMEM, or what reading said.  Pointers live as long as the
+ * group. */
+#ifndef CAUSET_STORE_GROUP_H
+#define CAUSET_STORE_GROUP_H
+
+#include "store/segment.h"
+
+/* --- tables of the segment: any thread; loaded on first use; kept while pinned --- */
+
+/* Where an attribute stands: columns are per level. */
+enum row_level { LEVEL_BLOCK, LEVEL_POINT, LEVEL_LINK, LEVELS };
+
+enum entry_class { ENTRY_FIXED, ENTRY_VAR, ENTRY_LOOSE };
+
+struct shape_entry {
+	uint32_t key;  /* string code; 0 for LOOSE */
+	uint8_t type;  /* enum value_type */
+	uint8_t class; /* enum entry_class */
+	uint16_t unused;
+	uint64_t value; /* FIXED.  STRING, BYTES, RAW, RAW_PAIR: string code.  ARRAY, KVLIST: string
+			   code of the packed value (store/packed_value.h).  Others: attr.bits */
+};
+
+struct shape {
+	uint32_t name, resource, scope;
+	uint32_t flags;
+	int32_t kind, status;
+	uint8_t type, format;
+	uint16_t bits;
+	uint32_t entry_first; /* into shapes.entries */
+	uint32_t entry_n;
+	uint32_t rows;    /* in this segment */
+	uint16_t loose_n; /* of its entries */
+	uint8_t level;    /* enum row_level */
+};
+
+struct shapes {
+	const struct shape *rows;
+	uint32_t n;
+	const struct shape_entry *entries;
+	size_t entry_n;
+};
+
+/* Keeps the segment's tables in memory until unpinned; group_open() does so itself. */
+struct segment_tables;
+int segment_pin(struct segment *s, const struct segment_tables **ret_tables);
+void segment_unpin(struct segment *s);
+
+const struct shapes *tables_shapes(const struct segment_tables *t);
+uint32_t tables_strings(const struct segment_tables *t); /* how many */
+struct slice tables_text(const struct segment_tables *t, uint32_t code);
+/* The code of a text, or UINT32_MAX: then no key, name or FIXED value of this segment equals it. */
+uint32_t tables_find(const struct segment_tables *t, struct slice text);
+
+/* Resources and scopes as rows of a batch without events: batch->resources[shape.resource] with its
+ * attributes; the batch's own string codes.  Owner and sender beside it, as string codes of the
+ * segment. */
+const struct batch *tables_batch(const struct segment_tables *t);
+uint32_t tables_owner(const struct segment_tables *t, uint32_t resource);
+uint32_t tables_sender(const struct segment_tables *t, uint32_t resource);
+
+/* --- zone maps --- */
+
+struct group_zone {
+	uint64_t offset, bytes; /* in the file */
+	uint32_t rows, pieces;
+	int64_t start_min_ns, start_max_ns; /* of its pieces, 0 where none has a time */
+	int64_t duration_max_ns;
+	uint32_t errors;           /* rows with STATUS_ERROR */
+	bool continues, continued; /* its first piece began before; its last goes on behind */
+	const uint32_t *shapes;    /* codes present, ascending */
+	uint32_t shape_n;
+};
+
+uint32_t tables_groups(const struct segment_tables *t);
+const struct group_zone *tables_zone(const struct segment_tables *t, uint32_t group);
+
+/* --- one group --- */
+
+struct segment_group;
+
+int group_open(struct segment *s, uint32_t number, struct segment_group **ret_group);
+/* Accepts NULL, returns NULL. */
+struct segment_group *group_close(struct segment_group *g);
+
+static inline void group_closep(struct segment_group **g)
+{
+	group_close(*g);
+}
+
+/* Opens another group of the same segment in its place, keeping the memory. */
+int group_reopen(struct segment_group *g, uint32_t number);
+
+const struct segment_tables *group_tables(const struct segment_group *g);
+const struct group_zone *group_zone(const struct segment_group *g);
+/* After -EBADMSG: which block. */
+const char *group_error(const struct segment_group *g);
+
+/* A piece of a trace.  start and duration are the piece's own, as summary.h computes them. */
+struct group_piece {
+	struct trace_id id;
+	uint32_t first, rows; /* in this group */
+	int64_t start_ns, duration_ns;
+	bool errors; /* some row has STATUS_ERROR */
+};
+
+int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces, uint32_t *ret_n);
+/* Only starts and durations and first rows, without touching the ids: [n], [n], [n + 1]. */
+int group_piece_times(struct segment_group *g, const int64_t **ret_start_ns,
+		      const int64_t **ret_duration_ns, const uint32_t **ret_first, uint32_t *ret_n);
+
+/* Per row. */
+int group_shapes(struct segment_group *g, const uint32_t **ret_codes); /* segment's shape codes */
+int group_durations(struct segment_group *g,
+		    const uint64_t **ret_durations); /* end - time, wraps */
+int group_times(struct segment_group *g, const uint64_t **ret_times);
+int group_ids(struct segment_group *g, const uint64_t **ret_id1);
+int group_parents(struct segment_group *g, const uint64_t **ret_id2);
+
+/* One column of VAR and LOOSE values. */
+struct group_column {
+	uint32_t key; /* string code */
+	uint8_t level, type;
+	uint32_t n;             /* values */
+	const uint64_t *values; /* numbers: attr.bits; NULL for strings */
+	/* Strings, BYTES, RAW and packed values: distinct ones and, for each value, which of them;
+	 * or, with codes NULL, one text for each value. */
+	const uint32_t *codes;
+	const uint32_t *offset; /* text i: text[offset[i]] … text[offset[i + 1]] */
+	const char *text;
+	uint32_t text_n;      /* how many texts */
+	const uint32_t *rows; /* the row of each value */
+};
+
+/* -ENOENT when no row of the group has such a value outside its shape. */
+int group_column(struct segment_group *g, enum row_level level, uint32_t key, enum value_type type,
+		 const struct group_column **ret_column);
+
+/* Which columns there are: index from 0; -ENOENT behind the last. */
+int group_column_at(struct segment_group *g, uint32_t index,
+		    const struct group_column **ret_column);
+
+/* Appends rows first … first + count - 1 of the group, materialised. */
+int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set);
+
+#endif
