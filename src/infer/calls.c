@@ -56,6 +56,7 @@ struct pairing {
 	size_t linger_at, linger_n, linger_capacity;
 	int64_t newest_ns;
 	uint64_t seed;
+	uint8_t sights; /* a bit for each enum message_sight that some call came with */
 	struct pairing_tally tally;
 };
 
@@ -288,6 +289,7 @@ static int call_put(struct pairing *p, const struct message *m)
 	struct slot *s;
 	struct call *c;
 
+	p->sights |= (uint8_t)(1 << m->sight);
 	if (p->slots_used * 4 >= p->slot_n * 3 && slots_grow(p) < 0)
 		return -ENOMEM;
 	s = slot_find(p, key, m->sender, m->receiver, m->id);
@@ -316,6 +318,7 @@ static int call_put(struct pairing *p, const struct message *m)
 static int ret_put(struct pairing *p, const struct message *m)
 {
 	const uint32_t both = CALL_SAW_RET_SENT | CALL_SAW_RET_RECV;
+	const uint8_t sent_and_recv = 1 << MESSAGE_SENT | 1 << MESSAGE_RECV;
 	uint32_t key = key_of(p, m->receiver, m->sender, m->id), flag, e, before;
 	struct slot *s;
 	struct call *c;
@@ -340,10 +343,10 @@ static int ret_put(struct pairing *p, const struct message *m)
 		c->reply_ns = m->time_ns;
 	if (m->sight != MESSAGE_SEEN)
 		c->flags |= flag;
-	/* Seen at both ends, or at as many as can be expected. */
+	/* Seen at both ends, or at as many as can be expected.  Where clocks differ a return may
+	 * be seen at one end before the call is seen at the other. */
 	if (m->sight == MESSAGE_SEEN || (c->flags & both) == both ||
-	    (m->sight == MESSAGE_RECV && !(c->flags & CALL_SAW_RECV)) ||
-	    (m->sight == MESSAGE_SENT && !(c->flags & CALL_SAW_SENT))) {
+	    (p->sights & sent_and_recv) != sent_and_recv) {
 		entry_remove(p, s, before, e);
 		return 0;
 	}

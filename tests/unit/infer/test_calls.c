@@ -104,6 +104,32 @@ static void one_end_is_enough(void **state)
 	calls_done(&calls);
 }
 
+static void a_return_seen_before_its_call_at_the_other_end_is_of_the_same_call(void **state)
+{
+	/* B's clock is 100 behind, so that its sightings come after A's in the merged order. */
+	const struct message m[] = {
+		message(1, MESSAGE_CALL, MESSAGE_SENT, A, B, 7),
+		message(2, MESSAGE_CALL, MESSAGE_RECV, A, B, 7),
+		message(3, MESSAGE_RET, MESSAGE_SENT, B, A, 7),
+		message(4, MESSAGE_RET, MESSAGE_RECV, B, A, 7),
+		message(10, MESSAGE_CALL, MESSAGE_SENT, A, B, 8),
+		message(20, MESSAGE_RET, MESSAGE_RECV, B, A, 8),
+		message(112, MESSAGE_CALL, MESSAGE_RECV, A, B, 8),
+		message(115, MESSAGE_RET, MESSAGE_SENT, B, A, 8),
+	};
+	struct pairing_tally tally;
+	struct calls calls = {0};
+
+	pair(m, ARRAY_SIZE(m), &calls, &tally);
+	assert_int_equal(calls.n, 2);
+	assert_int_equal(calls.at[1].start_ns, 10);
+	assert_int_equal(calls.at[1].end_ns, 20);
+	assert_int_equal(calls.at[1].recv_ns, 112);
+	assert_int_equal(calls.at[1].reply_ns, 115);
+	assert_int_equal(tally.lonely_returns, 0);
+	calls_done(&calls);
+}
+
 static void a_lost_return_leaves_its_call_unfinished(void **state)
 {
 	const struct message m[] = {
@@ -181,6 +207,8 @@ int main(void)
 		cmocka_unit_test(calls_without_ids_are_answered_first_come_first_served),
 		cmocka_unit_test(both_ends_keep_their_own_times),
 		cmocka_unit_test(one_end_is_enough),
+		cmocka_unit_test(
+			a_return_seen_before_its_call_at_the_other_end_is_of_the_same_call),
 		cmocka_unit_test(a_lost_return_leaves_its_call_unfinished),
 		cmocka_unit_test(calls_come_out_in_order_of_start),
 		cmocka_unit_test(a_crowd_is_paired_right),
