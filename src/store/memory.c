@@ -1,13 +1,7 @@
 /* store/memory.c - the plain engine: everything in memory, found by walking.
  *
- * Batches are kept as they came.  A map leads from a trace id to a chain of runs; a run is a
- * stretch of neighbouring rows of one batch that belong to one trace:
- *
- *   traces[t] ──first──▶ runs[a] ──next──▶ runs[b] ──next──▶ none
- *                        batch 3, rows 0-9  batch 7, rows 40-41
- *
- * So the way in costs one look-up per run, not per span, and nothing else is indexed: searches walk
- * the traces, newest last, under the read side of one lock.  Writers go first. */
+ * Batches are kept as they came, with the index of store/runs.h: searches walk the traces under the
+ * read side of one lock.  Writers go first. */
 #include "store/memory.h"
 
 #include <errno.h>
@@ -15,34 +9,17 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "base/vec.h"
+#include "store/runs.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 
-#define NONE          UINT32_MAX
 #define LIMIT_DEFAULT 20
-
-struct run {
-	uint32_t batch, first, count;
-	uint32_t next; /* index of the trace's next run, or NONE */
-};
-
-struct chain {
-	struct trace_id id;
-	uint32_t first, last; /* runs */
-};
 
 struct memory_store {
 	struct store store;
 	pthread_rwlock_t lock; /* guards all below */
-	struct batch **batches;
-	size_t batch_n, batch_capacity;
-	struct chain *traces;
-	size_t trace_n, trace_capacity;
-	struct run *runs;
-	size_t run_n, run_capacity;
-	struct map by_id; /* trace id → index of its chain */
+	struct runs runs;
 	struct store_stats stats;
 };
 
@@ -51,84 +28,18 @@ static struct memory_store *memory_of(struct store *s)
 	return container_of(s, struct memory_store, store);
 }
 
-static bool chain_has_id(const void *context, uint32_t value, const void *key)
-{
-	const struct memory_store *m = context;
-
-	return trace_id_eq(m->traces[value].id, *(const struct trace_id *)key);
-}
-
-static uint64_t hash_id(const struct memory_store *m, struct trace_id id)
-{
-	return hash_bytes(id.b, sizeof(id.b), m->by_id.seed);
-}
-
-static uint32_t chain_find(const struct memory_store *m, struct trace_id id)
-{
-	return map_get(&m->by_id, hash_id(m, id), chain_has_id, m, &id);
-}
-
-/* Room for everything a batch can add: afterwards nothing can fail. */
-static bool reserve_for(struct memory_store *m, size_t runs)
-{
-	return vec_reserve(&m->batches, &m->batch_capacity, m->batch_n + 1, sizeof(*m->batches)) &&
-	       vec_reserve(&m->runs, &m->run_capacity, m->run_n + runs, sizeof(*m->runs)) &&
-	       vec_reserve(&m->traces, &m->trace_capacity, m->trace_n + runs, sizeof(*m->traces)) &&
-	       m->run_n + runs < NONE && map_reserve(&m->by_id, runs);
-}
-
-static void add_run(struct memory_store *m, struct trace_id id, struct run run)
-{
-	uint32_t at = (uint32_t)m->run_n, chain = chain_find(m, id);
-
-	m->runs[m->run_n++] = run;
-	if (chain != MAP_NONE) {
-		m->runs[m->traces[chain].last].next = at;
-		m->traces[chain].last = at;
-		return;
-	}
-	m->traces[m->trace_n] = (struct chain){id, at, at};
-	map_put(&m->by_id, hash_id(m, id), (uint32_t)m->trace_n++);
-}
-
-static size_t count_runs(const struct batch *b)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->event_n; i++)
-		n += i == 0 || !trace_id_eq(b->events[i].trace_id, b->events[i - 1].trace_id);
-	return n;
-}
-
 static int keep(struct memory_store *m, struct batch *b)
 {
-	size_t runs = count_runs(b),
-	       bytes = batch_bytes(b) + runs * (sizeof(struct run) + sizeof(struct chain));
+	int r;
 
-	if (bytes > m->stats.bytes_limit - m->stats.bytes) {
+	if (runs_cost(b) > m->stats.bytes_limit - m->runs.bytes) {
 		m->stats.refused++;
 		return -ENOBUFS;
 	}
-	if (!reserve_for(m, runs))
-		return -ENOMEM;
-	for (uint32_t i = 0; i < b->event_n;) {
-		struct trace_id id = b->events[i].trace_id;
-		struct run run = {(uint32_t)m->batch_n, i, 0, NONE};
-
-		while (i < b->event_n && trace_id_eq(b->events[i].trace_id, id)) {
-			m->stats.spans +=
-				b->events[i].type == EVENT_SPAN || b->events[i].type == EVENT_BEGIN;
-			i++;
-		}
-		run.count = i - run.first;
-		add_run(m, id, run);
-	}
-	m->batches[m->batch_n++] = b;
-	m->stats.batches++;
-	m->stats.events += b->event_n;
-	m->stats.traces = m->trace_n;
-	m->stats.bytes += bytes;
-	return 0;
+	r = runs_add(&m->runs, b, m->stats.batches + 1);
+	if (r == 0)
+		m->stats.batches++;
+	return r;
 }
 
 static void memory_append(struct store *s, struct store_append *append)
@@ -144,30 +55,18 @@ static void memory_append(struct store *s, struct store_append *append)
 	append->done(append, r);
 }
 
-/* Appends the refs of one chain.  With `set` NULL-batched: see event_set_add(). */
-static bool chain_events(const struct memory_store *m, uint32_t chain, struct event_set *set)
-{
-	for (uint32_t at = m->traces[chain].first; at != NONE; at = m->runs[at].next) {
-		const struct run *run = &m->runs[at];
-
-		if (!event_set_add(set, m->batches[run->batch], run->first, run->count))
-			return false;
-	}
-	return true;
-}
-
 static int memory_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
 {
 	struct memory_store *m = memory_of(s);
 	struct event_set set = {0};
-	uint32_t chain;
+	uint32_t trace;
 	int r = 0;
 
 	pthread_rwlock_rdlock(&m->lock);
-	chain = chain_find(m, id);
-	if (chain == MAP_NONE)
+	trace = runs_find(&m->runs, id);
+	if (trace == RUNS_NONE)
 		r = -ENOENT;
-	else if (!chain_events(m, chain, &set))
+	else if (!runs_events(&m->runs, runs_mark(&m->runs), trace, &set))
 		r = -ENOMEM;
 	pthread_rwlock_unlock(&m->lock);
 	if (r < 0)
@@ -181,7 +80,7 @@ static int memory_trace(struct store *s, struct trace_id id, struct event_set *r
 
 struct hit {
 	int64_t start_ns;
-	uint32_t chain;
+	uint32_t trace;
 	struct trace_id id;
 };
 
@@ -208,26 +107,27 @@ static void set_clear(struct event_set *set)
 static int collect_hits(const struct memory_store *m, const struct store_query *q,
 			struct hits *hits)
 {
+	struct runs_mark mark = runs_mark(&m->runs);
 	struct event_set set = {0};
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < m->trace_n; i++) {
+	for (uint32_t i = 0; r == 0 && i < mark.traces; i++) {
+		struct trace_id id = runs_trace_id(&m->runs, i);
 		int64_t start, duration;
 
 		set_clear(&set);
-		if (!chain_events(m, i, &set)) {
+		if (!runs_events(&m->runs, mark, i, &set)) {
 			r = -ENOMEM;
 			break;
 		}
 		if (!trace_matches(set.refs, set.n, q, &start, &duration))
 			continue;
-		if (q->after &&
-		    trace_order(start, m->traces[i].id, q->after_start_ns, q->after_id) <= 0)
+		if (q->after && trace_order(start, id, q->after_start_ns, q->after_id) <= 0)
 			continue;
 		if (!vec_reserve(&hits->rows, &hits->capacity, hits->n + 1, sizeof(*hits->rows)))
 			r = -ENOMEM;
 		else
-			hits->rows[hits->n++] = (struct hit){start, i, m->traces[i].id};
+			hits->rows[hits->n++] = (struct hit){start, i, id};
 	}
 	event_set_done(&set);
 	return r;
@@ -241,7 +141,7 @@ static int summarise_hits(const struct memory_store *m, const struct hits *hits,
 
 	for (size_t i = 0; r == 0 && i < list->n; i++) {
 		set_clear(&set);
-		if (!chain_events(m, hits->rows[i].chain, &set))
+		if (!runs_events(&m->runs, runs_mark(&m->runs), hits->rows[i].trace, &set))
 			r = -ENOMEM;
 		else
 			r = trace_summarise(set.refs, set.n, list->arena, &list->rows[i]);
@@ -286,9 +186,12 @@ static int memory_all(struct store *s, struct event_set *ret_set)
 	int r = 0;
 
 	pthread_rwlock_rdlock(&m->lock);
-	for (size_t i = 0; r == 0 && i < m->batch_n; i++)
-		if (!event_set_add(&set, m->batches[i], 0, (uint32_t)m->batches[i]->event_n))
+	for (uint32_t i = 0; r == 0 && i < runs_mark(&m->runs).batches; i++) {
+		struct batch *b = runs_batch(&m->runs, i);
+
+		if (!event_set_add(&set, b, 0, (uint32_t)b->event_n))
 			r = -ENOMEM;
+	}
 	pthread_rwlock_unlock(&m->lock);
 	if (r < 0)
 		event_set_done(&set);
@@ -315,6 +218,10 @@ static struct store_stats memory_stats(struct store *s)
 
 	pthread_rwlock_rdlock(&m->lock);
 	stats = m->stats;
+	stats.events = m->runs.event_n;
+	stats.spans = m->runs.span_n;
+	stats.traces = runs_mark(&m->runs).traces;
+	stats.bytes = m->runs.bytes;
 	pthread_rwlock_unlock(&m->lock);
 	return stats;
 }
@@ -323,12 +230,7 @@ static void memory_close(struct store *s)
 {
 	struct memory_store *m = memory_of(s);
 
-	for (size_t i = 0; i < m->batch_n; i++)
-		batch_unref(m->batches[i]);
-	free(m->batches);
-	free(m->traces);
-	free(m->runs);
-	map_done(&m->by_id);
+	runs_done(&m->runs);
 	pthread_rwlock_destroy(&m->lock);
 	free(m);
 }
@@ -351,7 +253,7 @@ int memory_store_open(size_t bytes_limit, struct store **ret_store)
 		return -ENOMEM;
 	m->store.ops = &ops;
 	m->stats.bytes_limit = bytes_limit;
-	map_init(&m->by_id);
+	runs_init(&m->runs);
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&m->lock, &attr);
