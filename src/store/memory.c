@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/rng.h"
 #include "base/vec.h"
 #include "store/runs.h"
 #include "store/store_int.h"
@@ -45,14 +46,27 @@ static int keep(struct memory_store *m, struct batch *b)
 static void memory_append(struct store *s, struct store_append *append)
 {
 	struct memory_store *m = memory_of(s);
-	int r;
+	int r = 0;
 
-	pthread_rwlock_wrlock(&m->lock);
-	r = keep(m, append->batch);
-	pthread_rwlock_unlock(&m->lock);
+	if (append->batch) {
+		pthread_rwlock_wrlock(&m->lock);
+		r = keep(m, append->batch);
+		pthread_rwlock_unlock(&m->lock);
+	}
 	if (r < 0)
 		batch_unref(append->batch);
 	append->done(append, r);
+}
+
+/* Nothing outlives the process, and the way in remembers what came in this one. */
+static int memory_recent(struct store *s, int64_t since_ns, store_recent_fn *each, void *context)
+{
+	return 0;
+}
+
+static uint64_t memory_hash_seed(struct store *s)
+{
+	return rng_process_seed();
 }
 
 static int memory_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
@@ -239,6 +253,8 @@ int memory_store_open(size_t bytes_limit, struct store **ret_store)
 {
 	static const struct store_ops ops = {
 		.append = memory_append,
+		.recent = memory_recent,
+		.hash_seed = memory_hash_seed,
 		.trace = memory_trace,
 		.find = memory_find,
 		.services = memory_services,

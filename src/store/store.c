@@ -12,6 +12,16 @@ void store_append(struct store *s, struct store_append *append)
 	s->ops->append(s, append);
 }
 
+int store_recent(struct store *s, int64_t since_ns, store_recent_fn *each, void *context)
+{
+	return s->ops->recent(s, since_ns, each, context);
+}
+
+uint64_t store_hash_seed(struct store *s)
+{
+	return s->ops->hash_seed(s);
+}
+
 int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
 {
 	return s->ops->trace(s, id, ret_set);

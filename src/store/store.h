@@ -10,16 +10,44 @@
 
 struct store;
 
+/* How far a named reader of the feed has come: it has seen everything up to `seq`. */
+struct store_cursor {
+	struct slice name;
+	uint64_t seq;
+};
+
 /* One batch on its way in.  The caller owns this record and keeps it until `done` is called:
  * exactly once, on any thread, perhaps before store_append() returns. */
 struct store_append {
-	struct batch *batch; /* sealed; the reference goes to the store */
+	struct batch *batch; /* sealed; the reference goes to the store.  NULL: only cursors */
+	/* What makes the request the same request (store_hash_seed()): kept with the batch, so that
+	 * it is known after a restart too. */
+	uint8_t body_hash[16];
+	bool has_body_hash;
+	/* Committed in one step with the batch; borrowed until `done`. */
+	const struct store_cursor *cursors;
+	size_t cursor_n;
 	/* 0: acknowledged, as durable as the engine promises.  -ENOBUFS: full, try later.  Other
-	 * negative errno: could not be kept. */
+	 * negative errno: could not be kept, try again later. */
 	void (*done)(struct store_append *append, int result);
+
+	/* The engine's, from store_append() to `done`. */
+	struct store_append *next;
+	uint64_t seq, checksum;
+	size_t bytes;
 };
 
 void store_append(struct store *s, struct store_append *append);
+
+typedef void store_recent_fn(void *context, const uint8_t body_hash[16], int64_t received_ns);
+
+/* Calls `each` for the body hash of every batch that was kept at `since_ns` (wall clock) or later,
+ * in this run or an earlier one, as far as the engine remembers. */
+int store_recent(struct store *s, int64_t since_ns, store_recent_fn *each, void *context);
+
+/* Body hashes are made with this seed: drawn at random for a new store, the same after a restart as
+ * long as it remembers hashes. */
+uint64_t store_hash_seed(struct store *s);
 
 /* Events of one or many traces, with the batches they lie in. */
 struct event_set {

@@ -6,6 +6,8 @@
 
 struct store_ops {
 	void (*append)(struct store *s, struct store_append *append);
+	int (*recent)(struct store *s, int64_t since_ns, store_recent_fn *each, void *context);
+	uint64_t (*hash_seed)(struct store *s);
 	int (*trace)(struct store *s, struct trace_id id, struct event_set *ret_set);
 	int (*find)(struct store *s, const struct store_query *query, struct trace_list *ret_list);
 	int (*services)(struct store *s, struct service_list *ret_list);
