@@ -62,6 +62,9 @@ struct batch {
 	uint32_t owner;  /* dictionary code: whose token wrote it; "local" without authentication */
 	uint32_t sender; /* dictionary code: the peer's address, "" when read from a file */
 	int64_t received_ns;
+	/* Of this server's own sampling, on the way in and when old traces are thinned: every trace
+	 * here passed it (sampling/second.h).  0: none was dropped. */
+	uint64_t kept_threshold;
 
 	/* Only while it is built. */
 	size_t text_capacity, offset_capacity, event_capacity, attr_capacity, nested_capacity,

@@ -1,5 +1,6 @@
 /* model/batch_check.c - the invariants of a batch, callable. */
 #include "model/batch.h"
+#include "sampling/threshold.h"
 
 static bool range_ok(size_t first, size_t count, size_t n)
 {
@@ -64,7 +65,8 @@ static bool dictionary_ok(const struct batch *b)
 
 bool batch_check(const struct batch *b)
 {
-	if (!dictionary_ok(b) || b->owner >= b->strings || b->sender >= b->strings)
+	if (!dictionary_ok(b) || b->owner >= b->strings || b->sender >= b->strings ||
+	    b->kept_threshold >= THRESHOLD_NEVER)
 		return false;
 	for (size_t i = 0; i < b->attr_n; i++)
 		if (!attr_ok(b, &b->attrs[i]))
