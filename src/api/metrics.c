@@ -126,6 +126,9 @@ static void ingest_metrics(struct page *p, const struct ingest_counters *c)
 	by_kind(p, c, FIELD(failed), "causet_ingest_failed_total",
 		"Requests the store could not keep.");
 #undef FIELD
+	counter(p, "causet_ingest_sampled_out_total",
+		"Events of traces that the second sampling (causet keep) leaves out.",
+		c->sampled_out);
 	counter(p, "causet_ingest_attributes_dropped_total",
 		"Attributes dropped by redaction rules.", c->attributes_dropped);
 	counter(p, "causet_ingest_attributes_hashed_total", "Attributes hashed by redaction rules.",

@@ -12,6 +12,7 @@ extern const struct command command_traces;
 extern const struct command command_trace;
 extern const struct command command_token;
 extern const struct command command_redact;
+extern const struct command command_keep;
 extern const struct command command_completion;
 extern const struct command command_version;
 extern const struct command command_help;

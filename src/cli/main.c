@@ -26,6 +26,7 @@ const struct command *const commands[] = {
 	&command_trace,
 	&command_token,
 	&command_redact,
+	&command_keep,
 	&command_completion,
 	&command_version,
 	&command_help,

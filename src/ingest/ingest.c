@@ -1,7 +1,7 @@
 /* ingest/ingest.c - the way in: a request's body becomes a batch, is redacted, and goes to the
  * store.
  *
- *   body ─▶ seen before? ─▶ decode ─▶ redact ─▶ seal ─▶ store ─▶ (acknowledged) ─▶ answer
+ *   body ─▶ seen before? ─▶ decode ─▶ sample ─▶ redact ─▶ seal ─▶ store ─▶ (acknowledged) ─▶ answer
  *
  * Everything up to the store happens on the request's loop thread, in one go; the answer is given
  * on whatever thread the store acknowledges from. */
@@ -16,12 +16,14 @@
 #include "ingest/receipt.h"
 #include "ingest/recent.h"
 #include "ingest/redact.h"
+#include "ingest/second_sampling.h"
 
 #define RECENT_MOST (1 << 20) /* bodies; 32 MiB when full */
 
 struct ingest {
 	struct ingest_options options;
 	struct recent *recent; /* NULL: repeats are not looked for */
+	struct second *second; /* NULL: no catalogue */
 	struct redact *redact; /* NULL: no catalogue */
 	struct ingest_counters counters;
 };
@@ -51,6 +53,8 @@ int ingest_open(const struct ingest_options *options, struct ingest **ret_ingest
 	if (r < 0)
 		error_set(error, r, "out of memory");
 	if (r == 0 && options->catalog)
+		r = second_new(options->catalog, &in->second, error);
+	if (r == 0 && options->catalog)
 		r = redact_new(options->catalog, &in->redact, error);
 	if (r < 0) {
 		ingest_close(in);
@@ -65,6 +69,7 @@ struct ingest *ingest_close(struct ingest *in)
 	if (!in)
 		return NULL;
 	recent_free(in->recent);
+	second_free(in->second);
 	redact_free(in->redact);
 	free(in);
 	return NULL;
@@ -128,6 +133,7 @@ static struct batch *decode(struct taken *t, struct slice owner)
 	struct batch *batch = batch_new(t->req->body.n / t->form->shrink);
 	struct ingest *in = t->ingest;
 	struct redact_count redacted = {0};
+	size_t sampled_out = 0;
 	struct error error = {0};
 	struct slice peer = slice_cstr(t->req->peer);
 	int r = batch ? t->form->decode(t->req->body, batch, &t->tally, &error) : -ENOMEM;
@@ -141,7 +147,9 @@ static struct batch *decode(struct taken *t, struct slice owner)
 		batch->owner = batch_string(batch, owner);
 		batch->sender = batch_string(batch, peer);
 		batch->received_ns = t->req->received_ns;
-		if (in->redact)
+		if (in->second)
+			r = second_apply(in->second, &batch, &sampled_out);
+		if (r == 0 && in->redact)
 			r = redact_batch(in->redact, &batch, &redacted);
 	}
 	if (r == 0)
@@ -151,6 +159,7 @@ static struct batch *decode(struct taken *t, struct slice owner)
 		in->options.fail(t->req, 503, "out of memory; try again later");
 		return NULL;
 	}
+	count(&in->counters.sampled_out, sampled_out);
 	count(&in->counters.attributes_dropped, redacted.dropped);
 	count(&in->counters.attributes_hashed, redacted.hashed);
 	return TAKE_PTR(batch);
@@ -191,7 +200,7 @@ void ingest_take(struct ingest *in, struct http_request *req, const char *owner,
 	if (!t->append.batch)
 		return;
 	if (t->append.batch->event_n ==
-	    0) { /* nothing to keep: an empty request, or all rejected */
+	    0) { /* nothing to keep: empty, all rejected, or all sampled out */
 		batch_unref(t->append.batch);
 		answer(t);
 		return;

@@ -48,6 +48,7 @@ struct ingest_counters {
 		_Atomic uint64_t refused; /* requests the store had no room for */
 		_Atomic uint64_t failed;  /* requests the store could not keep */
 	} kinds[INGEST_KINDS];
+	_Atomic uint64_t sampled_out; /* events of traces the second sampling does not keep */
 	_Atomic uint64_t attributes_dropped, attributes_hashed; /* by redaction rules */
 };
 

@@ -335,6 +335,7 @@ static int copy_all(struct copy *c)
 	c->to->owner = copy_code(c, c->from->owner);
 	c->to->sender = copy_code(c, c->from->sender);
 	c->to->received_ns = c->from->received_ns;
+	c->to->kept_threshold = c->from->kept_threshold;
 	if ((r = copy_resources(c)) < 0 || (r = copy_scopes(c)) < 0)
 		return r;
 	for (size_t i = 0; i < c->from->event_n; i++) {

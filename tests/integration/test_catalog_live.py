@@ -1,4 +1,5 @@
 """A running server follows its catalogue: tokens and redaction rules changed by the command line count at once."""
+import json
 import re
 import subprocess
 import time
@@ -48,3 +49,32 @@ def test_a_rule_redacts_what_comes_after_it(server):
     assert hashed() == 0
     run(server, 'redact', 'add', '--key', '*password*', '--value', SECRET, '--action', 'hash')
     eventually(lambda: hashed() > 0)
+
+
+def test_a_share_keeps_whole_traces_and_counts_the_others(server):
+    def body(first):
+        return {'resourceSpans': [{'scopeSpans': [{'spans': [{
+            'traceId': f'{trace:032x}', 'spanId': f'{trace * 2 + half:016x}', 'name': 'work',
+            'startTimeUnixNano': '1700000000000000000', 'endTimeUnixNano': '1700000000000000001'}
+            for trace in range(first, first + 400) for half in (0, 1)]}]}]}
+
+    def sampled_out():
+        metrics = server.request('/metrics')[2].decode()
+        return int(re.search(r'^causet_ingest_sampled_out_total (\d+)$', metrics, re.M)[1])
+    firsts = iter(range(1, 10 ** 9, 400))
+
+    def send():
+        before = sampled_out()
+        assert server.request('/v1/traces', 'otlp-http', body(next(firsts)))[0] == 200
+        return sampled_out() - before
+    assert send() == 0
+    assert 'every trace' in run(server, 'keep', 'show')
+    assert 'one stands for 4' in run(server, 'keep', 'set', '25%')
+    eventually(lambda: send() > 0)
+    dropped = send()
+    assert dropped % 2 == 0  # both spans of a trace or none
+    assert 450 < dropped < 700  # of 800; a fixed set of ids, far from the edges
+    listed = server.request('/api/v1/traces?limit=1000')[2]
+    assert all(trace['spans'] == 2 for trace in json.loads(listed)['traces'])
+    run(server, 'keep', 'set', '1')
+    eventually(lambda: send() == 0)
