@@ -1,0 +1,193 @@
+/* store/view.c - what the store consists of at one moment: segments and heads. */
+#include "store/view.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+/* --- segments --- */
+
+struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment,
+				      uint64_t *hashes, size_t hash_n)
+{
+	struct view_segment *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		segment_unref(segment);
+		free(hashes);
+		return NULL;
+	}
+	atomic_init(&s->refs, 1);
+	s->row = *row;
+	s->segment = segment;
+	s->hashes = hashes;
+	s->hash_n = hash_n;
+	return s;
+}
+
+struct view_segment *view_segment_ref(struct view_segment *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+struct view_segment *view_segment_unref(struct view_segment *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
+		return NULL;
+	segment_unref(s->segment);
+	free(s->hashes);
+	free(s);
+	return NULL;
+}
+
+/* --- views --- */
+
+struct view *view_new(size_t segments)
+{
+	struct view *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	v->segments = malloc((segments + 1) * sizeof(struct view_segment *));
+	if (!v->segments) {
+		free(v);
+		return NULL;
+	}
+	atomic_init(&v->refs, 1);
+	pthread_mutex_init(&v->split_lock, NULL);
+	return v;
+}
+
+void view_add_segment(struct view *v, struct view_segment *s)
+{
+	v->segments[v->segment_n++] = view_segment_ref(s);
+}
+
+void view_add_head(struct view *v, struct head *h)
+{
+	v->heads[v->head_n++] = head_ref(h);
+}
+
+struct view *view_ref(struct view *v)
+{
+	atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+	return v;
+}
+
+struct view *view_unref(struct view *v)
+{
+	if (!v || atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) > 1)
+		return NULL;
+	for (size_t i = 0; i < v->segment_n; i++)
+		view_segment_unref(v->segments[i]);
+	for (size_t i = 0; i < v->head_n; i++)
+		head_unref(v->heads[i]);
+	pthread_mutex_destroy(&v->split_lock);
+	free(v->split);
+	free(v->segments);
+	free(v);
+	return NULL;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct trace_id));
+}
+
+/* All lists in one: each was sorted, so the sort has little to do. */
+static int split_make(struct view *v)
+{
+	size_t n = 0, kept = 0;
+	struct trace_id *all;
+
+	for (size_t i = 0; i < v->segment_n; i++)
+		n += segment_info(v->segments[i]->segment)->split;
+	all = malloc((n + 1) * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < v->segment_n; i++) {
+		const struct trace_id *ids;
+		size_t id_n;
+		int r = segment_info(v->segments[i]->segment)->split
+				? segment_split(v->segments[i]->segment, &ids, &id_n)
+				: -ENOENT;
+
+		if (r == -ENOENT)
+			continue;
+		if (r < 0) {
+			free(all);
+			return r;
+		}
+		memcpy(all + n, ids, id_n * sizeof(*ids));
+		n += id_n;
+	}
+	if (n > 1)
+		qsort(all, n, sizeof(*all), by_bytes);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || !trace_id_eq(all[i], all[kept - 1]))
+			all[kept++] = all[i];
+	v->split = all;
+	v->split_n = kept;
+	v->split_made = true;
+	return 0;
+}
+
+int view_is_split(struct view *v, struct trace_id id)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&v->split_lock);
+	if (!v->split_made)
+		r = split_make(v);
+	pthread_mutex_unlock(&v->split_lock);
+	if (r < 0 || v->split_n == 0)
+		return r;
+	return bsearch(&id, v->split, v->split_n, sizeof(id), by_bytes) != NULL;
+}
+
+/* --- snapshots --- */
+
+void snapshot_init(struct snapshot *s, struct view *view)
+{
+	*s = (struct snapshot){.view = view};
+	for (size_t i = 0; i < view->head_n; i++)
+		s->marks[i] = runs_mark(&view->heads[i]->runs);
+}
+
+void snapshot_done(struct snapshot *s)
+{
+	s->view = view_unref(s->view);
+}
+
+int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set)
+{
+	const struct view *v = s->view;
+	bool some = false;
+	int r;
+
+	for (size_t i = 0; i < v->segment_n; i++) {
+		r = segment_trace(v->segments[i]->segment, id, set);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		some |= r == 0;
+	}
+	for (size_t i = 0; i < v->head_n; i++) {
+		r = head_trace(v->heads[i], s->marks[i], id, set);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		some |= r == 0;
+	}
+	return some ? 0 : -ENOENT;
+}
+
+bool snapshot_in_heads(const struct snapshot *s, struct trace_id id)
+{
+	for (size_t i = 0; i < s->view->head_n; i++)
+		if (head_has(s->view->heads[i], s->marks[i], id))
+			return true;
+	return false;
+}

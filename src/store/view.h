@@ -1,0 +1,85 @@
+/* store/view.h - what the store consists of at one moment: segments and heads.
+ *
+ * A view never changes; flushing, compaction and retention make a new one.  Everything is in order
+ * of arrival: segments oldest first, then heads, of which the last still takes batches.  A reader
+ * holds a snapshot: a view, and marks that say how far to look into its heads. */
+#ifndef CAUSET_STORE_VIEW_H
+#define CAUSET_STORE_VIEW_H
+
+#include <pthread.h>
+
+#include "store/head.h"
+#include "store/manifest.h"
+#include "store/segment.h"
+
+#define VIEW_HEADS 4 /* the active one and those on their way to disk */
+
+/* A segment as views share it. */
+struct view_segment {
+	_Atomic uint32_t refs;
+	struct manifest_segment row;
+	struct segment *segment;
+	/* segment_id_hash() of its traces, sorted: kept for young segments, so that the next one
+	 * can be compared with them without reading.  NULL: not kept. */
+	uint64_t *hashes;
+	size_t hash_n;
+	_Atomic bool damaged; /* something in it could not be read: compaction leaves it alone */
+};
+
+struct view {
+	_Atomic uint32_t refs;
+	struct view_segment **segments;
+	size_t segment_n;
+	struct head *heads[VIEW_HEADS];
+	size_t head_n; /* at least 1 */
+
+	/* Traces with pieces in more than one segment, or perhaps so; made when first asked for. */
+	pthread_mutex_t split_lock;
+	bool split_made;
+	struct trace_id *split; /* sorted by bytes, each once */
+	size_t split_n;
+};
+
+/* Takes over the reference to the segment and the hashes, also on failure.  NULL: out of memory. */
+struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment,
+				      uint64_t *hashes, size_t hash_n);
+struct view_segment *view_segment_ref(struct view_segment *s);
+struct view_segment *view_segment_unref(struct view_segment *s);
+
+/* An empty view with room for so many segments, so that filling it cannot fail.  NULL: out of
+ * memory. */
+struct view *view_new(size_t segments);
+/* Before anybody else sees it; both take references of their own. */
+void view_add_segment(struct view *v, struct view_segment *s);
+void view_add_head(struct view *v, struct head *h);
+
+struct view *view_ref(struct view *v);
+struct view *view_unref(struct view *v);
+
+static inline struct head *view_active(const struct view *v)
+{
+	return v->heads[v->head_n - 1];
+}
+
+/* May the trace have pieces in more than one segment?  0, 1, negative errno.  Any thread. */
+int view_is_split(struct view *v, struct trace_id id);
+
+/* --- reading --- */
+
+struct snapshot {
+	struct view *view; /* holds a reference */
+	struct runs_mark marks[VIEW_HEADS];
+};
+
+/* Takes the reference over. */
+void snapshot_init(struct snapshot *s, struct view *view);
+void snapshot_done(struct snapshot *s);
+
+/* Appends all rows of a trace, from segments and heads, in order of arrival.  -ENOENT when there is
+ * none; -EBADMSG and others when a piece cannot be read. */
+int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set);
+
+/* Has a head rows of it? */
+bool snapshot_in_heads(const struct snapshot *s, struct trace_id id);
+
+#endif
