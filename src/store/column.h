@@ -52,6 +52,17 @@ int column_decode_i64(struct column_codec *c, struct slice block, size_t n, int6
 /* -EBADMSG if a value does not fit. */
 int column_decode_u32(struct column_codec *c, struct slice block, size_t n, uint32_t *out);
 
+/* The same where something is known of each value that says how large it may be: contexts[i], below
+ * context_n, is the operation or the shape of row i, and durations of one operation resemble each
+ * other.  The contexts are not stored: the reader must have decoded them before and give the same.
+ */
+int column_encode_i64_in(struct column_codec *c, const int64_t *values, size_t n,
+			 const uint32_t *contexts, uint32_t context_n, struct buffer *out);
+/* -EBADMSG also if the block was written with another context_n; contexts below it are the caller's
+ * promise. */
+int column_decode_i64_in(struct column_codec *c, struct slice block, size_t n,
+			 const uint32_t *contexts, uint32_t context_n, int64_t *out);
+
 /* Values first … first + count - 1 of a block of n.  Bit-packed and plain blocks touch those alone;
  * others decode what they must. */
 int column_decode_u64_range(struct column_codec *c, struct slice block, size_t n, size_t first,

@@ -1,0 +1,159 @@
+/* store/bitpack.c - packing and unpacking of bits. */
+#include "store/bitpack.h"
+
+#include <string.h>
+
+static inline uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline void store64(uint8_t *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* A 64-bit word is filled from below and written whole; what did not fit starts the next. */
+#define PACK(values, n, base, width, out)                                                          \
+	do {                                                                                       \
+		uint64_t word = 0;                                                                 \
+		unsigned fill = 0;                                                                 \
+                                                                                                   \
+		for (size_t i = 0; i < (n); i++) {                                                 \
+			uint64_t v = (values)[i] - (base);                                         \
+                                                                                                   \
+			word |= v << fill;                                                         \
+			fill += (width);                                                           \
+			if (fill >= 64) {                                                          \
+				store64((out), word);                                              \
+				(out) += 8;                                                        \
+				fill -= 64;                                                        \
+				word = fill ? v >> ((width)-fill) : 0;                             \
+			}                                                                          \
+		}                                                                                  \
+		if (fill)                                                                          \
+			store64((out), word);                                                      \
+	} while (0)
+
+void bitpack_encode(const uint64_t *values, size_t n, uint64_t base, unsigned width, uint8_t *out)
+{
+	if (width == 0)
+		return;
+	PACK(values, n, base, width, out);
+}
+
+void bitpack_encode_u32(const uint32_t *values, size_t n, uint32_t base, unsigned width,
+			uint8_t *out)
+{
+	if (width == 0)
+		return;
+	PACK(values, n, base, width, out);
+}
+
+#undef PACK
+
+/* How many of the values from `first` on can be read by a 64-bit load inside the bytes. */
+static size_t whole_loads(size_t size, unsigned width, size_t first, size_t count)
+{
+	size_t last; /* one behind the last value whose first byte is at most size - 8 */
+
+	if (size < 8)
+		return 0;
+	last = ((size - 8) * 8 + 7) / width + 1;
+	return last <= first ? 0 : last - first < count ? last - first : count;
+}
+
+#define READ(p, bit, mask) ((load64((p) + ((bit) >> 3)) >> ((bit)&7)) & (mask))
+
+/* The last values, through a copy with zeros behind it. */
+struct tail {
+	uint8_t bytes[32];
+	size_t from; /* its first byte's place in the stream */
+};
+
+static struct tail tail_of(const uint8_t *bytes, size_t size)
+{
+	struct tail t = {.from = size > 16 ? size - 16 : 0};
+
+	memcpy(t.bytes, bytes + t.from, size - t.from);
+	return t;
+}
+
+void bitpack_decode(const uint8_t *bytes, size_t size, unsigned width, uint64_t base, size_t first,
+		    size_t count, uint64_t *out)
+{
+	uint64_t mask = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
+	size_t fast, bit = first * width;
+	struct tail t;
+
+	if (width == 0) {
+		for (size_t i = 0; i < count; i++)
+			out[i] = base;
+		return;
+	}
+	if (width == 64) {
+		for (size_t i = 0; i < count; i++)
+			out[i] = load64(bytes + (first + i) * 8) + base;
+		return;
+	}
+	fast = whole_loads(size, width, first, count);
+	for (size_t i = 0; i < fast; i++, bit += width)
+		out[i] = READ(bytes, bit, mask) + base;
+	if (fast == count)
+		return;
+	t = tail_of(bytes, size);
+	for (size_t i = fast; i < count; i++, bit += width)
+		out[i] = READ(t.bytes, bit - t.from * 8, mask) + base;
+}
+
+static void widen8(const uint8_t *bytes, uint32_t base, size_t count, uint32_t *out)
+{
+	for (size_t i = 0; i < count; i++)
+		out[i] = bytes[i] + base;
+}
+
+static void widen16(const uint8_t *bytes, uint32_t base, size_t count, uint32_t *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint16_t v;
+
+		memcpy(&v, bytes + i * 2, sizeof(v));
+		out[i] = v + base;
+	}
+}
+
+void bitpack_decode_u32(const uint8_t *bytes, size_t size, unsigned width, uint32_t base,
+			size_t first, size_t count, uint32_t *out)
+{
+	uint64_t mask = ((uint64_t)1 << width) - 1;
+	size_t fast, bit = first * width;
+	struct tail t;
+
+	if (width == 0) {
+		for (size_t i = 0; i < count; i++)
+			out[i] = base;
+		return;
+	}
+	/* These two the compiler turns into vector code. */
+	if (width == 8) {
+		widen8(bytes + first, base, count, out);
+		return;
+	}
+	if (width == 16) {
+		widen16(bytes + first * 2, base, count, out);
+		return;
+	}
+	fast = whole_loads(size, width, first, count);
+	for (size_t i = 0; i < fast; i++, bit += width)
+		out[i] = (uint32_t)READ(bytes, bit, mask) + base;
+	if (fast == count)
+		return;
+	t = tail_of(bytes, size);
+	for (size_t i = fast; i < count; i++, bit += width)
+		out[i] = (uint32_t)READ(t.bytes, bit - t.from * 8, mask) + base;
+}
+
+#undef READ

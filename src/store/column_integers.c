@@ -1,0 +1,299 @@
+/* store/column_integers.c - which form a block of integers takes.
+ *
+ * One pass collects what the cheap forms would cost; a sample of the values tells whether they
+ * repeat, which is what dictionaries and zstd live on; then the cheapest is written.  Forms whose
+ * size only zstd knows (PLANES, LZ) are written and taken back if they come out larger. */
+#include <errno.h>
+#include <math.h>
+
+#include "store/bitpack.h"
+#include "store/column_int.h"
+
+#define SAMPLE       256 /* values looked at for repetition */
+#define SLOTS_SAMPLE 1024
+#define LOG_BITS     6  /* below this many bits a value FOR is as good as LOG */
+#define DICT_REPEATS 2  /* a sampled value occurs this often, or no dictionary is tried */
+#define FOR_HEAD     12 /* bytes before the bits, at most */
+#define SCALE_LOOK   16 /* values looked at before all are tried for a common factor */
+
+struct outline {
+	uint64_t least, range;           /* of the values, in their order */
+	uint64_t step_least, step_range; /* of the differences between neighbours, as signed ones */
+	size_t runs;
+};
+
+static struct outline outline_of(const uint64_t *values, size_t n, bool is_signed)
+{
+	uint64_t flip = is_signed ? (uint64_t)1 << 63 : 0, least = values[0] ^ flip, most = least;
+	int64_t step_least = INT64_MAX, step_most = INT64_MIN;
+	size_t runs = 1;
+
+	for (size_t i = 1; i < n; i++) {
+		uint64_t v = values[i] ^ flip;
+		int64_t step = (int64_t)(values[i] - values[i - 1]);
+
+		least = v < least ? v : least;
+		most = v > most ? v : most;
+		step_least = step < step_least ? step : step_least;
+		step_most = step > step_most ? step : step_most;
+		runs += step != 0;
+	}
+	if (n < 2)
+		step_least = step_most = 0;
+	return (struct outline){.least = least ^ flip,
+				.range = most - least,
+				.step_least = (uint64_t)step_least,
+				.step_range = (uint64_t)step_most - (uint64_t)step_least,
+				.runs = runs};
+}
+
+/* Distinct values among a sample, in 1/1024 of it. */
+static unsigned variety(const uint64_t *values, size_t n)
+{
+	uint64_t table[SLOTS_SAMPLE];
+	bool used[SLOTS_SAMPLE] = {false};
+	size_t taken = n < SAMPLE ? n : SAMPLE, step = n / taken, distinct = 0;
+
+	for (size_t i = 0; i < taken; i++) {
+		uint64_t v = values[i * step];
+		size_t at = (size_t)(v * 0x9e3779b97f4a7c15ULL >> 54);
+
+		while (used[at] && table[at] != v)
+			at = (at + 1) % SLOTS_SAMPLE;
+		distinct += !used[at];
+		used[at] = true;
+		table[at] = v;
+	}
+	return (unsigned)(distinct * 1024 / taken);
+}
+
+/* --- the simple forms --- */
+
+static void write_const(uint64_t value, struct buffer *out)
+{
+	buffer_byte(out, COLUMN_CONST);
+	column_write_varint(out, value);
+}
+
+static int write_for(const uint64_t *values, size_t n, const struct outline *o, struct buffer *out)
+{
+	unsigned width = bitpack_width(o->range);
+	uint64_t base = width == 64 ? 0 : o->least;
+	size_t size = bitpack_size(n, width);
+	char *room;
+
+	buffer_byte(out, COLUMN_FOR);
+	buffer_byte(out, (char)width);
+	column_write_varint(out, base);
+	room = buffer_reserve(out, size + 8);
+	if (!room)
+		return -ENOMEM;
+	bitpack_encode(values, n, base, width, (uint8_t *)room);
+	out->n += size;
+	return 0;
+}
+
+static int write_delta(struct column_codec *c, const uint64_t *values, size_t n,
+		       const struct outline *o, struct buffer *out)
+{
+	unsigned width = bitpack_width(o->step_range);
+	size_t size = bitpack_size(n - 1, width);
+	uint64_t *steps = column_scratch(c, SLOT_STEPS, n * sizeof(*steps));
+	char *room;
+
+	if (!steps)
+		return -ENOMEM;
+	for (size_t i = 1; i < n; i++)
+		steps[i - 1] = values[i] - values[i - 1];
+	buffer_byte(out, COLUMN_DELTA);
+	buffer_byte(out, (char)width);
+	column_write_varint(out, values[0]);
+	column_write_varint(out, o->step_least);
+	room = buffer_reserve(out, size + 8);
+	if (!room)
+		return -ENOMEM;
+	bitpack_encode(steps, n - 1, o->step_least, width, (uint8_t *)room);
+	out->n += size;
+	return 0;
+}
+
+/* --- forms made of others --- */
+
+static int write_runs(struct column_codec *c, const uint64_t *values, size_t n, size_t runs,
+		      unsigned flags, struct buffer *out)
+{
+	uint64_t *parts = column_scratch(c, SLOT_PARTS, 2 * runs * sizeof(*parts)), *lengths;
+	size_t at = 0, place;
+	int r;
+
+	if (!parts)
+		return -ENOMEM;
+	lengths = parts + runs;
+	for (size_t i = 0, from = 0; i < n; i++)
+		if (i + 1 == n || values[i + 1] != values[i]) {
+			parts[at] = values[i];
+			lengths[at++] = i + 1 - from;
+			from = i + 1;
+		}
+	buffer_byte(out, COLUMN_RUNS);
+	column_write_varint(out, runs);
+	place = column_open_block(out);
+	r = column_integers_encode(c, parts, runs, flags, DEPTH_PART, NULL, out);
+	if (r < 0)
+		return r;
+	column_close_block(out, place);
+	return column_integers_encode(c, lengths, runs, 0, DEPTH_PART, NULL, out);
+}
+
+/* The largest of a few factors that all differences share: times in milliseconds or microseconds
+ * come as nanoseconds. */
+static uint64_t factor_of(const uint64_t *values, size_t n)
+{
+	static const uint64_t factors[] = {1000000000, 1000000, 1000};
+
+	for (size_t f = 0; f < sizeof(factors) / sizeof(factors[0]); f++) {
+		size_t look = n < SCALE_LOOK ? n : SCALE_LOOK, step = n / look, i;
+
+		for (i = 0; i < look; i++)
+			if ((int64_t)values[i * step] % (int64_t)factors[f] != 0)
+				break;
+		if (i < look)
+			continue;
+		for (i = 0; i < n; i++)
+			if ((int64_t)values[i] % (int64_t)factors[f] != 0)
+				break;
+		if (i == n)
+			return factors[f];
+	}
+	return 1;
+}
+
+static int write_scaled(struct column_codec *c, const uint64_t *values, size_t n, uint64_t factor,
+			unsigned flags, const struct column_context *context, struct buffer *out)
+{
+	uint64_t *scaled = column_scratch(c, SLOT_SCALED, n * sizeof(*scaled));
+
+	if (!scaled)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		scaled[i] = (uint64_t)((int64_t)values[i] / (int64_t)factor);
+	buffer_byte(out, COLUMN_SCALED);
+	column_write_varint(out, factor);
+	return column_integers_encode(c, scaled, n, flags, DEPTH_SCALED, context, out);
+}
+
+/* --- the choice --- */
+
+struct choice {
+	enum column_form form;
+	double bits;
+};
+
+static void weigh(struct choice *best, enum column_form form, double bits)
+{
+	if (bits < best->bits)
+		*best = (struct choice){form, bits};
+}
+
+static struct choice choose(struct column_codec *c, const uint64_t *values, size_t n,
+			    const struct outline *o, enum column_depth depth,
+			    const struct column_context *context)
+{
+	unsigned width = bitpack_width(o->range), step_width = bitpack_width(o->step_range);
+	struct choice best = {COLUMN_FOR, (double)n * width + 80};
+
+	weigh(&best, COLUMN_DELTA, (double)(n - 1) * step_width + 150);
+	if (depth != DEPTH_PART && o->runs < n / 4)
+		weigh(&best, COLUMN_RUNS,
+		      (double)o->runs * (width + log2((double)n / (double)o->runs) + 2) + 300);
+	if (best.bits > (double)n * LOG_BITS)
+		weigh(&best, COLUMN_LOG, column_log_cost(c, values, n, context));
+	return best;
+}
+
+static int write_form(struct column_codec *c, const uint64_t *values, size_t n,
+		      const struct outline *o, enum column_form form, unsigned flags,
+		      const struct column_context *context, struct buffer *out)
+{
+	switch (form) {
+	case COLUMN_DELTA:
+		return write_delta(c, values, n, o, out);
+	case COLUMN_RUNS:
+		return write_runs(c, values, n, o->runs, flags, out);
+	case COLUMN_LOG:
+		return column_log_write(c, values, n, context, out);
+	default:
+		return write_for(values, n, o, out);
+	}
+}
+
+/* Writes a form whose size only zstd knows; 1 if it is smaller than `bits`, else takes it back. */
+static int try_packed(struct column_codec *c, const uint64_t *values, size_t n,
+		      const struct outline *o, bool codes, double bits, struct buffer *out)
+{
+	size_t before = out->n;
+	uint64_t most = o->least + o->range;
+	int r;
+
+	if (codes)
+		r = column_lz_write(c, values, n, most < 1 << 8 ? 1 : most < 1 << 16 ? 2 : 4, out);
+	else
+		r = column_planes_write(c, values, n, o->least, o->range, out);
+	if (r < 0)
+		return r;
+	if ((double)(out->n - before) * 8 < bits)
+		return 1;
+	out->n = before;
+	return 0;
+}
+
+int column_integers_encode(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
+			   enum column_depth depth, const struct column_context *context,
+			   struct buffer *out)
+{
+	struct choice best;
+	struct outline o;
+	unsigned distinct;
+	uint64_t factor;
+	size_t before;
+	int r;
+
+	if (n == 0)
+		return 0;
+	if (n > COLUMN_MAX_VALUES)
+		return -EINVAL;
+	o = outline_of(values, n, flags & COLUMN_SIGNED);
+	if (o.range == 0) {
+		write_const(values[0], out);
+		return out->failed ? -ENOMEM : 0;
+	}
+	if (depth == DEPTH_TOP && !(flags & (COLUMN_CODES | COLUMN_BITS64)) && o.range >= 1000) {
+		factor = factor_of(values, n);
+		if (factor > 1)
+			return write_scaled(c, values, n, factor, flags, context, out);
+	}
+	best = choose(c, values, n, &o, depth, context);
+	distinct = variety(values, n);
+	if (depth != DEPTH_PART && !(flags & COLUMN_CODES) && distinct * DICT_REPEATS < 1024) {
+		r = column_dict_try(c, values, n, best.bits, out);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		/* The dictionary's table does not touch what LOG left behind. */
+	}
+	if (flags & COLUMN_CODES
+		    ? o.range <= UINT32_MAX && o.least <= UINT32_MAX - o.range
+		    : (flags & COLUMN_BITS64) || (depth != DEPTH_PART && distinct * 4 < 1024 * 3)) {
+		r = try_packed(c, values, n, &o, flags & COLUMN_CODES, best.bits * 0.97, out);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		if (best.form == COLUMN_LOG) /* its classes were overwritten */
+			column_log_cost(c, values, n, context);
+	}
+	before = out->n;
+	r = write_form(c, values, n, &o, best.form, flags, context, out);
+	if (r == 0 && out->n - before > bitpack_size(n, bitpack_width(o.range)) + FOR_HEAD) {
+		out->n = before; /* an estimate was too good to be true */
+		r = write_for(values, n, &o, out);
+	}
+	return r < 0 ? r : out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,278 @@
+/* store/column_log.c - numbers of very different sizes: durations, distances in time.
+ *
+ * A number is cut into its class (its sign and how many bits its magnitude has) and the bits below
+ * the highest one.  Classes are few and repeat, so they are a stream of bytes for zstd; the bits
+ * are as good as random and are packed as they are, class by class width.  A sum of sizes like 2^10
+ * … 2^30 then costs what each needs and not what the largest needs.
+ *
+ *   class   0 for 0, b for 2^(b-1) … 2^b - 1, and 256 - b for the same below zero: 0 … 64, 192 …
+ * 255 bits    b - 1 of each magnitude, lowest first
+ *
+ * Where something is known about each value (its operation, say), its class is counted from the one
+ * that prevails in that context: values of one context resemble each other.  The prevailing class
+ * is found by majority vote in one pass, which is right whenever there is a majority and good
+ * enough otherwise. */
+#include "store/column_int.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define MAX_BITS        64
+#define CONTEXT_DENSITY 16 /* values per context at least, on average */
+#define MIN_VALUES      64 /* below, the classes cost more than they save */
+
+static inline unsigned width_of(uint64_t magnitude)
+{
+	return magnitude ? 64 - (unsigned)__builtin_clzll(magnitude) : 0;
+}
+
+static inline uint64_t magnitude_of(uint64_t value)
+{
+	return (int64_t)value < 0 ? -value : value;
+}
+
+static inline uint8_t class_of(uint64_t value)
+{
+	unsigned width = width_of(magnitude_of(value));
+
+	return (uint8_t)((int64_t)value < 0 ? 256 - width : width);
+}
+
+static inline unsigned bits_of_class(uint8_t class)
+{
+	unsigned width = class < 128 ? class : 256u - class;
+
+	return width ? width - 1 : 0;
+}
+
+static bool context_pays(const struct column_context *context, size_t n)
+{
+	return context && context->count > 1 && context->count <= n / CONTEXT_DENSITY;
+}
+
+static double entropy(const uint8_t *bytes, size_t n)
+{
+	uint32_t count[4][256] = {{0}};
+	double bits = 0;
+	size_t i = 0;
+
+	/* Four tables, so that equal neighbours do not wait for each other. */
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			count[k][bytes[i + (size_t)k]]++;
+	for (; i < n; i++)
+		count[0][bytes[i]]++;
+	for (int k = 0; k < 256; k++) {
+		double of = count[0][k] + count[1][k] + count[2][k] + count[3][k];
+
+		if (of > 0)
+			bits += of * log2((double)n / of);
+	}
+	return bits;
+}
+
+struct vote {
+	uint8_t class;
+	uint32_t lead;
+};
+
+/* Counts classes from their context's mode.  The modes are left in SLOT_MODES. */
+static int relate(struct column_codec *c, uint8_t *classes, size_t n,
+		  const struct column_context *context)
+{
+	struct vote *votes = column_scratch(c, SLOT_MODES, context->count * sizeof(*votes));
+	uint8_t *modes = (uint8_t *)votes;
+
+	if (!votes)
+		return -ENOMEM;
+	memset(votes, 0, context->count * sizeof(*votes));
+	for (size_t i = 0; i < n; i++) {
+		struct vote *v = &votes[context->of[i]];
+
+		if (v->class == classes[i])
+			v->lead++;
+		else if (v->lead == 0)
+			*v = (struct vote){classes[i], 1};
+		else
+			v->lead--;
+	}
+	/* Each mode is written at or before the vote it is read from. */
+	for (uint32_t k = 0; k < context->count; k++)
+		modes[k] = votes[k].class;
+	for (size_t i = 0; i < n; i++)
+		classes[i] = (uint8_t)(classes[i] - modes[context->of[i]]);
+	return 0;
+}
+
+double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
+		       const struct column_context *context)
+{
+	uint8_t *classes;
+	size_t bits = 0;
+	double total;
+
+	if (n < MIN_VALUES)
+		return INFINITY;
+	classes = column_scratch(c, SLOT_CLASSES, n);
+	if (!classes)
+		return INFINITY;
+	for (size_t i = 0; i < n; i++) {
+		classes[i] = class_of(values[i]);
+		bits += bits_of_class(classes[i]);
+	}
+	total = (double)bits + 64;
+	if (context_pays(context, n)) {
+		if (relate(c, classes, n, context) < 0)
+			return INFINITY;
+		total += context->count * 4;
+	}
+	return total + entropy(classes, n);
+}
+
+/* The bits below the highest of each magnitude, one behind the other. */
+static int write_bits(const uint64_t *values, size_t n, size_t bits, struct buffer *out)
+{
+	char *room = buffer_reserve(out, bits / 8 + 16);
+	uint8_t *to = (uint8_t *)room;
+	uint64_t word = 0;
+	unsigned fill = 0;
+
+	if (!room)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = magnitude_of(values[i]);
+		unsigned width = width_of(v);
+
+		if (width < 2)
+			continue;
+		width--;
+		v &= ((uint64_t)1 << width) - 1;
+		word |= v << fill;
+		fill += width;
+		if (fill >= 64) {
+			memcpy(to, &word, 8);
+			to += 8;
+			fill -= 64;
+			word = fill ? v >> (width - fill) : 0;
+		}
+	}
+	memcpy(to, &word, 8);
+	out->n += (bits + 7) / 8;
+	return 0;
+}
+
+int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
+		     const struct column_context *context, struct buffer *out)
+{
+	const uint8_t *classes = (const uint8_t *)c->scratch[SLOT_CLASSES].p;
+	bool related = context_pays(context, n);
+	size_t bits = 0;
+	int r;
+
+	buffer_byte(out, related ? COLUMN_LOGC : COLUMN_LOG);
+	if (related) {
+		column_write_varint(out, context->count);
+		r = column_write_stream(c, (const uint8_t *)c->scratch[SLOT_MODES].p,
+					context->count, out);
+		if (r < 0)
+			return r;
+	}
+	r = column_write_stream(c, classes, n, out);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		bits += bits_of_class(class_of(values[i]));
+	return write_bits(values, n, bits, out);
+}
+
+/* Up to 63 bits at any place, without reading behind the end: for the last few values. */
+static uint64_t read_slowly(const uint8_t *bytes, size_t size, size_t bit, unsigned width)
+{
+	uint8_t copy[16] = {0};
+	size_t at = bit >> 3, there = size - at < 9 ? size - at : 9;
+	__uint128_t v;
+
+	memcpy(copy, bytes + at, there);
+	memcpy(&v, copy, sizeof(v));
+	return (uint64_t)(v >> (bit & 7)) & (((uint64_t)1 << width) - 1);
+}
+
+static inline uint64_t number_of(uint8_t class, uint64_t low)
+{
+	uint64_t magnitude;
+
+	if (class == 0)
+		return 0;
+	magnitude = (uint64_t)1 << bits_of_class(class) | low;
+	return class < 128 ? magnitude : -magnitude;
+}
+
+static void read_bits(const uint8_t *bytes, size_t size, const uint8_t *classes, size_t n,
+		      uint64_t *out)
+{
+	size_t bit = 0, i = 0;
+
+	for (; i < n && (bit >> 3) + 8 <= size; i++) {
+		unsigned width = bits_of_class(classes[i]);
+		uint64_t word;
+
+		if (width > 57) {
+			out[i] = number_of(classes[i], read_slowly(bytes, size, bit, width));
+		} else {
+			memcpy(&word, bytes + (bit >> 3), 8);
+			out[i] = number_of(classes[i],
+					   word >> (bit & 7) & (((uint64_t)1 << width) - 1));
+		}
+		bit += width;
+	}
+	for (; i < n; i++) {
+		unsigned width = bits_of_class(classes[i]);
+
+		out[i] = number_of(classes[i], width ? read_slowly(bytes, size, bit, width) : 0);
+		bit += width;
+	}
+}
+
+/* Adds the modes back, in `room`; the context's count must be the one that was written. */
+static const uint8_t *unrelate(struct column_codec *c, struct column_reader *r, size_t n,
+			       const struct column_context *context, uint8_t *room)
+{
+	const uint8_t *modes, *classes;
+	uint64_t count;
+	uint8_t *kept;
+
+	if (!column_read_varint(r, &count) || !context || count != context->count)
+		return NULL;
+	kept = column_scratch(c, SLOT_MODES, count);
+	modes = kept ? column_read_stream(c, r, count, kept) : NULL;
+	classes = modes ? column_read_stream(c, r, n, room) : NULL;
+	if (!classes)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		room[i] = (uint8_t)(classes[i] + modes[context->of[i]]);
+	return room;
+}
+
+int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,
+		    const struct column_context *context, uint64_t *out)
+{
+	bool related = r->p[-1] == COLUMN_LOGC;
+	uint8_t *room = column_scratch(c, SLOT_CLASSES, n);
+	const uint8_t *classes;
+	size_t bits = 0, wrong = 0;
+
+	if (!room)
+		return -ENOMEM;
+	classes = related ? unrelate(c, r, n, context, room) : column_read_stream(c, r, n, room);
+	if (!classes)
+		return -EBADMSG;
+	for (size_t i = 0; i < n; i++) {
+		wrong |= (size_t)(classes[i] > MAX_BITS && classes[i] < 256 - MAX_BITS);
+		bits += bits_of_class(classes[i]);
+	}
+	if (wrong || (bits + 7) / 8 != column_left(r))
+		return -EBADMSG;
+	read_bits(r->p, column_left(r), classes, n, out);
+	r->p = r->end;
+	return 0;
+}

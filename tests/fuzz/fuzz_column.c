@@ -1,0 +1,104 @@
+/* Any bytes as a block of any kind: values or -EBADMSG, and the same values from a part as from the
+ * whole.  The same bytes as values: what is encoded comes back.
+ *
+ * The first byte chooses the kind, the next two the count. */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "store/column.h"
+
+#define MOST 4096
+
+static void decode_any(struct column_codec *c, struct slice block, size_t n, unsigned kind)
+{
+	static uint64_t wide[MOST], part[MOST];
+	static uint32_t narrow[MOST + 1], contexts[MOST];
+	struct buffer text = {0};
+	size_t first = n / 3, count = n / 2;
+	char says[64];
+	int r;
+
+	column_describe(block, says, sizeof(says));
+	switch (kind) {
+	case 0:
+		r = column_decode_u64(c, block, n, wide);
+		if (r == 0) {
+			FUZZ_CHECK(column_decode_u64_range(c, block, n, first, count, part) == 0);
+			FUZZ_CHECK(memcmp(wide + first, part, count * 8) == 0);
+		}
+		break;
+	case 1:
+		r = column_decode_codes(c, block, n, 100, narrow);
+		for (size_t i = 0; r == 0 && i < n; i++)
+			FUZZ_CHECK(narrow[i] < 100);
+		break;
+	case 2:
+		r = column_decode_f64(c, block, n, (double *)wide);
+		break;
+	case 3:
+		r = column_decode_fixed(c, block, 8, n, wide);
+		break;
+	case 4:
+		r = column_decode_bits(c, block, n, wide);
+		if (r == 0 && n % 64)
+			FUZZ_CHECK(wide[n / 64] >> n % 64 == 0);
+		break;
+	case 5:
+		for (size_t i = 0; i < n; i++)
+			contexts[i] = (uint32_t)(i % 5);
+		r = column_decode_i64_in(c, block, n, contexts, 5, (int64_t *)wide);
+		break;
+	default:
+		r = column_decode_text(c, block, n, 1 << 16, narrow, &text);
+		FUZZ_CHECK(text.n <= 1 << 16);
+		for (size_t i = 0; r == 0 && i < n; i++)
+			FUZZ_CHECK(narrow[i] <= narrow[i + 1] && narrow[i + 1] <= text.n);
+		break;
+	}
+	FUZZ_CHECK(r == 0 || r == -EBADMSG);
+	buffer_done(&text);
+}
+
+static void come_back(struct column_codec *c, const uint8_t *bytes, size_t size)
+{
+	static uint64_t in[MOST], out[MOST];
+	static uint32_t codes[MOST], codes_out[MOST];
+	size_t n = size / 8 < MOST ? size / 8 : MOST;
+	struct buffer block = {0};
+
+	if (n == 0)
+		return;
+	memcpy(in, bytes, n * 8);
+	FUZZ_CHECK(column_encode_u64(c, in, n, &block) == 0);
+	FUZZ_CHECK(column_decode_u64(c, buffer_get(&block), n, out) == 0);
+	FUZZ_CHECK(memcmp(in, out, n * 8) == 0);
+	buffer_clear(&block);
+	FUZZ_CHECK(column_encode_f64(c, (const double *)in, n, &block) == 0);
+	FUZZ_CHECK(column_decode_f64(c, buffer_get(&block), n, (double *)out) == 0);
+	FUZZ_CHECK(memcmp(in, out, n * 8) == 0);
+	buffer_clear(&block);
+	for (size_t i = 0; i < n; i++)
+		codes[i] = bytes[i];
+	FUZZ_CHECK(column_encode_codes(c, codes, n, &block) == 0);
+	FUZZ_CHECK(column_decode_codes(c, buffer_get(&block), n, 256, codes_out) == 0);
+	FUZZ_CHECK(memcmp(codes, codes_out, n * 4) == 0);
+	buffer_done(&block);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct column_codec *c;
+
+	if (size < 3)
+		return 0;
+	c = column_codec_new();
+	if (!c)
+		return 0;
+	decode_any(c, slice_of(data + 3, size - 3), (size_t)(data[1] | data[2] << 8) % MOST,
+		   data[0] % 7);
+	come_back(c, data + 3, size - 3);
+	column_codec_free(c);
+	return 0;
+}
