@@ -13,6 +13,7 @@ extern const struct command command_trace;
 extern const struct command command_token;
 extern const struct command command_redact;
 extern const struct command command_keep;
+extern const struct command command_thin;
 extern const struct command command_completion;
 extern const struct command command_version;
 extern const struct command command_help;

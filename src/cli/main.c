@@ -27,6 +27,7 @@ const struct command *const commands[] = {
 	&command_token,
 	&command_redact,
 	&command_keep,
+	&command_thin,
 	&command_completion,
 	&command_version,
 	&command_help,
