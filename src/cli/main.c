@@ -24,6 +24,8 @@ const struct command *const commands[] = {
 	&command_services,
 	&command_traces,
 	&command_trace,
+	&command_infer,
+	&command_make_trace,
 	&command_token,
 	&command_redact,
 	&command_keep,
