@@ -75,6 +75,11 @@ struct batch *batch_unref(struct batch *b)
 {
 	if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
 		return NULL;
+	if (b->block) {
+		free(b->block);
+		free(b);
+		return NULL;
+	}
 	free(b->text);
 	free(b->offset);
 	free(b->events);

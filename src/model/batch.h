@@ -72,6 +72,10 @@ struct batch {
 	struct interner_slot *slots;
 	size_t slot_n; /* a power of two */
 	uint64_t seed;
+
+	/* Instead: one piece of memory in which all arrays lie, freed with the batch.  For batches
+	 * that are loaded as they are; never built, never sealed again. */
+	void *block;
 };
 
 /* An empty batch with one reference.  `bytes_hint` is the size of the encoded input, from which
