@@ -126,6 +126,30 @@ int duration_parse(struct slice text, int64_t *ret_ns)
 	return 0;
 }
 
+int share_parse(struct slice text, double *ret_share)
+{
+	struct slice rest = slice_trim(text);
+	double share, whole = 1;
+	int r = number_take(&rest, &share);
+
+	if (r < 0)
+		return r;
+	if (slice_eq(rest, SLICE("%"))) {
+		whole = 100;
+	} else if (rest.n > 0) {
+		if (rest.p[0] != '/')
+			return -EINVAL;
+		rest = slice_from(rest, 1);
+		r = number_take(&rest, &whole);
+		if (r < 0 || rest.n > 0)
+			return r < 0 ? r : -EINVAL;
+	}
+	if (!(share <= whole && whole > 0))
+		return -ERANGE;
+	*ret_share = share / whole;
+	return 0;
+}
+
 static int digits_take(struct slice *rest, size_t n, int *ret_value)
 {
 	int value = 0;

@@ -20,6 +20,9 @@ int duration_parse(struct slice text, int64_t *ret_ns);
  * relative to now: "-1h", "+5m".  -EINVAL, -ERANGE. */
 int moment_parse(struct slice text, int64_t now_ns, int64_t *ret_ns);
 
+/* A share of a whole, 0 … 1: "0.25", "25%", "1/4".  -EINVAL, -ERANGE. */
+int share_parse(struct slice text, double *ret_share);
+
 /* "1.2 MiB", "17 B" */
 const char *size_format(uint64_t bytes, char out[QUANTITY_TEXT_BYTES]);
 

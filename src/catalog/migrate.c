@@ -48,6 +48,18 @@ static const char *const steps[] = {
 	" BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;"
 	"CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit"
 	" BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;",
+
+	/* 2: rules for thinning old traces */
+	"CREATE TABLE thin_rule ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" after_ns INTEGER NOT NULL UNIQUE,"
+	" threshold INTEGER NOT NULL,"
+	" errors INTEGER NOT NULL,"
+	" slow_ppm INTEGER NOT NULL," /* quantile in millionths; 0: not looked at */
+	" rare INTEGER NOT NULL,"     /* 0: not looked at */
+	" attributes TEXT NOT NULL,"  /* one a line */
+	" created_ns INTEGER NOT NULL"
+	") STRICT;",
 };
 
 static int read_number(sqlite3 *db, const char *sql, int64_t *ret_value, struct error *e)

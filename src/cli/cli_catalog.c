@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "server/folder.h"
 
@@ -57,4 +58,33 @@ int cli_verb(struct cli *cli, const char *const *words, int argc, char **argv)
 	else
 		cli_usage(cli, "cannot '%s'", argv[0]);
 	return -1;
+}
+
+int cli_remove_rules(struct cli *cli, int argc, char **argv, cli_rule_remove *remove_one)
+{
+	_cleanup_(catalog_closep)
+	struct catalog *cat = NULL;
+	struct error e = {0};
+	int r, done = 0, missing = 0;
+	uint64_t id;
+
+	if (argc == 0)
+		return cli_usage(cli, "remove needs the numbers that list shows");
+	for (int i = 0; i < argc; i++)
+		if (slice_parse_u64(slice_cstr(argv[i]), &id) < 0 || id > INT64_MAX)
+			return cli_usage(cli, "'%s' is not a rule's number", argv[i]);
+	r = cli_catalog_open(cli, false, &cat);
+	if (r != EXIT_OK)
+		return r;
+	for (int i = 0; i < argc; i++) {
+		slice_parse_u64(slice_cstr(argv[i]), &id);
+		r = remove_one(cat, (int64_t)id, cli_actor(cli), &e);
+		if (r < 0 && r != -ENOENT)
+			return cli_fail(cli, EXIT_FAILED, "%s", e.text);
+		if (r < 0)
+			cli_fail(cli, EXIT_NOTHING, "%s", e.text);
+		missing += r < 0;
+		done += r == 0;
+	}
+	return missing == 0 ? EXIT_OK : done > 0 ? EXIT_PARTIAL : EXIT_NOTHING;
 }

@@ -15,4 +15,9 @@ const char *cli_actor(struct cli *cli);
 /* The sub-command's name in argv[0]: its index in `words`, or EXIT_USAGE said and -1. */
 int cli_verb(struct cli *cli, const char *const *words, int argc, char **argv);
 
+/* `remove ID…` of a command that keeps numbered rules: all that are there, and an exit code that
+ * says whether all were. */
+typedef int cli_rule_remove(struct catalog *cat, int64_t id, const char *by, struct error *e);
+int cli_remove_rules(struct cli *cli, int argc, char **argv, cli_rule_remove *remove_one);
+
 #endif

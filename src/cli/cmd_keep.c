@@ -1,8 +1,6 @@
 /* cli/cmd_keep.c - `causet keep`: the share of traces that a server keeps of those it is sent. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/cleanup.h"
+#include "base/quantity.h"
 #include "catalog/keep.h"
 #include "cli/cli_catalog.h"
 #include "cli/commands.h"
@@ -12,31 +10,6 @@
 enum verb { VERB_SHOW, VERB_SET };
 
 static const char *const words[] = {"show", "set", NULL};
-
-/* "0.25", "25%", "1/4". */
-static int share_parse(const char *text, double *ret_share)
-{
-	char *end;
-	double share = strtod(text, &end);
-
-	if (end == text)
-		return -EINVAL;
-	if (*end == '%') {
-		share /= 100;
-		end++;
-	} else if (*end == '/') {
-		const char *below = end + 1;
-		double parts = strtod(below, &end);
-
-		if (end == below || !(parts > 0))
-			return -EINVAL;
-		share /= parts;
-	}
-	if (*end || !(share > 0 && share <= 1))
-		return -EINVAL;
-	*ret_share = share;
-	return 0;
-}
 
 static int print_share(struct cli *cli, uint64_t threshold)
 {
@@ -89,8 +62,8 @@ static int set(struct cli *cli, const char *text)
 	double share;
 	int r;
 
-	if (share_parse(text, &share) < 0 ||
-	    threshold_from_probability_short(share, THRESHOLD_DEFAULT_PRECISION, &threshold) < 0)
+	if (share_parse(slice_cstr(text), &share) < 0 || share == 0 ||
+	    threshold_from_probability(share, &threshold) < 0)
 		return cli_usage(cli,
 				 "'%s' is not a share above 0 and up to 1, such as 0.25, 25%% or "
 				 "1/4; to keep nothing, stop sending",

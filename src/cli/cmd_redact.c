@@ -171,35 +171,6 @@ static int list(struct cli *cli, int argc, char **argv)
 	return cli_print(cli, &l.out);
 }
 
-static int remove_rules(struct cli *cli, int argc, char **argv)
-{
-	_cleanup_(catalog_closep)
-	struct catalog *cat = NULL;
-	struct error e = {0};
-	int r, done = 0, missing = 0;
-	uint64_t id;
-
-	if (argc == 0)
-		return cli_usage(cli, "remove needs the numbers that list shows");
-	for (int i = 0; i < argc; i++)
-		if (slice_parse_u64(slice_cstr(argv[i]), &id) < 0 || id > INT64_MAX)
-			return cli_usage(cli, "'%s' is not a rule's number", argv[i]);
-	r = cli_catalog_open(cli, false, &cat);
-	if (r != EXIT_OK)
-		return r;
-	for (int i = 0; i < argc; i++) {
-		slice_parse_u64(slice_cstr(argv[i]), &id);
-		r = redact_rule_remove(cat, (int64_t)id, cli_actor(cli), &e);
-		if (r < 0 && r != -ENOENT)
-			return cli_fail(cli, EXIT_FAILED, "%s", e.text);
-		if (r < 0)
-			cli_fail(cli, EXIT_NOTHING, "%s", e.text);
-		missing += r < 0;
-		done += r == 0;
-	}
-	return missing == 0 ? EXIT_OK : done > 0 ? EXIT_PARTIAL : EXIT_NOTHING;
-}
-
 static int redact_run(struct cli *cli, const void *values, int argc, char **argv)
 {
 	const struct redact_values *v = values;
@@ -215,7 +186,7 @@ static int redact_run(struct cli *cli, const void *values, int argc, char **argv
 	case VERB_LIST:
 		return list(cli, argc - 1, argv + 1);
 	default:
-		return remove_rules(cli, argc - 1, argv + 1);
+		return cli_remove_rules(cli, argc - 1, argv + 1, redact_rule_remove);
 	}
 }
 

@@ -7,12 +7,15 @@
 extern const struct command command_serve;
 extern const struct command command_import;
 extern const struct command command_export;
+extern const struct command command_infer;
+extern const struct command command_make_trace;
 extern const struct command command_services;
 extern const struct command command_traces;
 extern const struct command command_trace;
 extern const struct command command_token;
 extern const struct command command_redact;
 extern const struct command command_keep;
+extern const struct command command_thin;
 extern const struct command command_completion;
 extern const struct command command_version;
 extern const struct command command_help;

@@ -48,4 +48,8 @@ extern const struct infer_mode nesting_mode;
 /* The mode of that name, or NULL. */
 const struct infer_mode *infer_mode_find(struct slice name);
 
+/* Where following parents leads in a circle (which clocks that differ can make) the link that
+ * closes it is taken away, with confidence 0.  -ENOMEM. */
+int links_break_cycles(struct call_link *links, size_t n);
+
 #endif

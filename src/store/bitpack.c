@@ -16,32 +16,33 @@ static inline void store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* A 64-bit word is filled from below and written whole; what did not fit starts the next. */
+/* A whole word is stored each time, and the next begins in its last byte that is not full: no
+ * branch depends on where a value falls.  A shift by 64 - that is, 57 bits behind 7 - is made in
+ * two. */
 #define PACK(values, n, base, width, out)                                                          \
 	do {                                                                                       \
 		uint64_t word = 0;                                                                 \
 		unsigned fill = 0;                                                                 \
                                                                                                    \
 		for (size_t i = 0; i < (n); i++) {                                                 \
-			uint64_t v = (values)[i] - (base);                                         \
-                                                                                                   \
-			word |= v << fill;                                                         \
+			word |= (uint64_t)((values)[i] - (base)) << fill;                          \
 			fill += (width);                                                           \
-			if (fill >= 64) {                                                          \
-				store64((out), word);                                              \
-				(out) += 8;                                                        \
-				fill -= 64;                                                        \
-				word = fill ? v >> ((width)-fill) : 0;                             \
-			}                                                                          \
-		}                                                                                  \
-		if (fill)                                                                          \
 			store64((out), word);                                                      \
+			(out) += fill >> 3;                                                        \
+			word = word >> (fill & 0x78) / 2 >> (fill & 0x78) / 2;                     \
+			fill &= 7;                                                                 \
+		}                                                                                  \
 	} while (0)
 
 void bitpack_encode(const uint64_t *values, size_t n, uint64_t base, unsigned width, uint8_t *out)
 {
 	if (width == 0)
 		return;
+	if (width == 64) {
+		for (size_t i = 0; i < n; i++)
+			store64(out + i * 8, values[i] - base);
+		return;
+	}
 	PACK(values, n, base, width, out);
 }
 

@@ -3,11 +3,10 @@
 #include "base/buffer.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "store/attr_text.h"
 
 /* SPAN and BEGIN rows are blocks; an END row says when (and how) a begun one ended. */
 static bool is_block(const struct event *e)
@@ -33,8 +32,12 @@ static int64_t last_ns(const struct event *e)
 	return clamp_ns(e->end_ns > e->time_ns ? e->end_ns : e->time_ns);
 }
 
-static void bounds(const struct event_ref *refs, size_t n, int64_t *ret_start,
-		   int64_t *ret_duration)
+bool event_failed(const struct event *e)
+{
+	return has_status(e) && e->status == STATUS_ERROR;
+}
+
+void trace_bounds(const struct event_ref *refs, size_t n, int64_t *ret_start, int64_t *ret_duration)
 {
 	int64_t start = INT64_MAX, end = 0;
 
@@ -55,37 +58,13 @@ static void bounds(const struct event_ref *refs, size_t n, int64_t *ret_start,
 	*ret_duration = end > start ? end - start : 0;
 }
 
-static bool value_is(const struct batch *b, const struct attr *a, struct slice text)
-{
-	char number[40];
-	int n;
-
-	switch (a->type) {
-	case VALUE_STRING:
-		return slice_eq(batch_text(b, a->string), text);
-	case VALUE_BOOL:
-		return slice_eq(text, a->boolean ? SLICE("true") : SLICE("false"));
-	case VALUE_INT:
-		n = snprintf(number, sizeof(number), "%" PRId64, a->integer);
-		break;
-	case VALUE_DOUBLE:
-		n = snprintf(number, sizeof(number), "%.17g", a->number);
-		if (!slice_eq(slice_of(number, (size_t)n), text))
-			n = snprintf(number, sizeof(number), "%.15g", a->number);
-		break;
-	default:
-		return false;
-	}
-	return slice_eq(slice_of(number, (size_t)n), text);
-}
-
 static bool has_tag(const struct batch *b, const struct event *e, const struct store_tag *tag)
 {
 	const struct attr *a = batch_attr_find(b, e->attrs, tag->key);
 
 	if (!a)
 		a = batch_attr_find(b, b->resources[e->resource].attrs, tag->key);
-	return a && value_is(b, a, tag->value);
+	return a && attr_is(b, a, tag->value);
 }
 
 static bool block_matches(const struct batch *b, const struct event *e, const struct store_query *q)
@@ -108,7 +87,7 @@ bool trace_matches(const struct event_ref *refs, size_t n, const struct store_qu
 	bool some = !q->service.n && !q->operation.n && !q->owner.n && q->tag_n == 0;
 	bool errors = false;
 
-	bounds(refs, n, ret_start_ns, ret_duration_ns);
+	trace_bounds(refs, n, ret_start_ns, ret_duration_ns);
 	if ((q->from_ns && *ret_start_ns < q->from_ns) || (q->to_ns && *ret_start_ns >= q->to_ns) ||
 	    (q->min_duration_ns && *ret_duration_ns < q->min_duration_ns) ||
 	    (q->max_duration_ns && *ret_duration_ns > q->max_duration_ns))
@@ -116,7 +95,7 @@ bool trace_matches(const struct event_ref *refs, size_t n, const struct store_qu
 	for (size_t i = 0; i < n && !(some && (errors || !q->errors)); i++) {
 		const struct event *e = event_get(refs[i]);
 
-		if (has_status(e) && e->status == STATUS_ERROR)
+		if (event_failed(e))
 			errors = true;
 		if (!some && is_block(e))
 			some = block_matches(refs[i].batch, e, q);
@@ -239,7 +218,7 @@ static int count_blocks(const struct event_ref *refs, size_t n, struct trace_sum
 			t.ended[t.ended_n++] = e->id1;
 		if (e->type == EVENT_BEGIN || (e->type == EVENT_SPAN && e->end_ns == 0))
 			t.begun[t.begun_n++] = e->id1;
-		if (has_status(e) && e->status == STATUS_ERROR)
+		if (event_failed(e))
 			errors[error_n++] = e->id1;
 	}
 	count_unfinished(&t, s);
@@ -252,14 +231,10 @@ static int count_blocks(const struct event_ref *refs, size_t n, struct trace_sum
 	return 0;
 }
 
-int trace_summarise(const struct event_ref *refs, size_t n, struct arena *arena,
-		    struct trace_summary *ret_summary)
+struct event_ref trace_root(const struct event_ref *refs, size_t n)
 {
-	struct trace_summary s = {0};
 	struct event_ref root = {0};
-	int r;
 
-	bounds(refs, n, &s.start_ns, &s.duration_ns);
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = event_get(refs[i]),
 				   *best = root.batch ? event_get(root) : NULL;
@@ -273,6 +248,17 @@ int trace_summarise(const struct event_ref *refs, size_t n, struct arena *arena,
 		      (e->time_ns == best->time_ns && e->id1 < best->id1))))
 			root = refs[i];
 	}
+	return root;
+}
+
+int trace_summarise(const struct event_ref *refs, size_t n, struct arena *arena,
+		    struct trace_summary *ret_summary)
+{
+	struct trace_summary s = {0};
+	struct event_ref root = trace_root(refs, n);
+	int r;
+
+	trace_bounds(refs, n, &s.start_ns, &s.duration_ns);
 	if (n > 0)
 		s.id = event_get(refs[0])->trace_id;
 	if (root.batch) {

@@ -1,4 +1,4 @@
-"""`causet token` and `causet redact`, on a folder without a server."""
+"""The commands that change the catalogue (token, redact, keep, thin), on a folder without a server."""
 import json
 import sqlite3
 import subprocess
@@ -67,6 +67,15 @@ def test_revoking_some_of_several_is_partial(run):
     (['redact', 'add', '--key', 'x', '--action', 'drop', '--level', 'span'], "'span' is not a level"),
     (['redact', 'add', '--key', 'x', '--action', 'drop', '--value', '('], 'not a regular expression'),
     (['redact', 'remove', 'x'], 'not a rule'),
+    (['keep', 'set'], 'needs one share'),
+    (['keep', 'set', '0'], 'not a share above 0'),
+    (['keep', 'set', '120%'], 'not a share above 0'),
+    (['keep', 'show', 'x'], 'takes no argument'),
+    (['thin', 'add', '--keep', '1/10'], '--after and --keep'),
+    (['thin', 'add', '--after', '7d', '--keep', 'half'], 'not a share'),
+    (['thin', 'add', '--after', '7d', '--keep', '0', '--slow', '100%'], 'quantile below 1'),
+    (['thin', 'add', '--after', '7d', '--keep', '0', '--attributes', '=x'], 'needs a key'),
+    (['thin', 'remove'], 'the numbers that list shows'),
 ])
 def test_what_makes_no_sense_is_explained(run, arguments, complaint):
     assert complaint in run(*arguments, status=2).stderr
@@ -92,3 +101,26 @@ def test_a_missing_folder_is_made_only_to_add(run, tmp_path):
     assert not (tmp_path / 'data').exists()
     run('token', 'add', 'a', '--roles', 'read', '-q')
     assert (tmp_path / 'data/catalog.db').stat().st_mode & 0o777 == 0o600
+
+
+def test_a_share_is_set_and_shown(run, tmp_path):
+    assert run('keep', 'set', '1/4').stdout == '0.25 of all traces are kept; one stands for 4\n'
+    assert lines(run('keep', 'show', '--json')) == [{'share': 0.25, 'threshold': 'c'}]
+    run('keep', 'set', '100%')
+    assert run('keep', 'show').stdout == 'every trace is kept\n'
+    log = sqlite3.connect(tmp_path / 'data/catalog.db').execute('SELECT action, detail FROM audit ORDER BY id').fetchall()
+    assert log == [('keep.set', '0.25 of all traces'), ('keep.set', '1 of all traces')]
+
+
+def test_thinning_rules_are_added_listed_and_removed(run):
+    run('thin', 'add', '--after', '30d', '--keep', '1/100', '--slow', 'off', '--attributes', 'tier=gold,debug')
+    run('thin', 'add', '--after', '7d', '--keep', '10%')
+    assert run('thin', 'list').stdout.splitlines() == [
+        '   2  after 7d: errors, slow from 99% on, shapes seen up to 10 times; 10% of the rest',
+        '   1  after 30d: errors, shapes seen up to 10 times, tier=gold, debug; 1% of the rest']
+    rules = lines(run('thin', 'list', '--json'))
+    assert [rule['attributes'] for rule in rules] == [[], ['tier=gold', 'debug']]
+    assert 'for this age already' in run('thin', 'add', '--after', '7d', '--keep', '0', status=1).stderr
+    run('thin', 'remove', '1', '9', status=4)
+    run('thin', 'remove', '2')
+    run('thin', 'list', status=3)

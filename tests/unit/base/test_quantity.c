@@ -42,6 +42,31 @@ static void sizes_are_powers_of_1024(void **state)
 	}
 }
 
+static void shares_are_decimals_percentages_or_fractions(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+		double share;
+	} rows[] = {
+		{"0", 0, 0},           {"1", 0, 1},         {" 0.25 ", 0, 0.25},
+		{"25%", 0, 0.25},      {"12.5%", 0, 0.125}, {"1/4", 0, 0.25},
+		{"3/3", 0, 1},         {"1.5", -ERANGE, 0}, {"101%", -ERANGE, 0},
+		{"2/1", -ERANGE, 0},   {"0/0", -ERANGE, 0}, {"", -EINVAL, 0},
+		{"%", -EINVAL, 0},     {"1/", -EINVAL, 0},  {"/4", -EINVAL, 0},
+		{"1/4/2", -EINVAL, 0}, {"-1", -EINVAL, 0},  {"1x", -EINVAL, 0},
+		{"1%%", -EINVAL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		double share = 0;
+
+		assert_int_equal(share_parse(slice_cstr(rows[i].text), &share), rows[i].r);
+		assert_true(share == rows[i].share);
+	}
+}
+
 static void durations_are_gos(void **state)
 {
 	static const struct {
@@ -164,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_are_powers_of_1024),
+		cmocka_unit_test(shares_are_decimals_percentages_or_fractions),
 		cmocka_unit_test(durations_are_gos),
 		cmocka_unit_test(moments_are_read_in_every_form),
 		cmocka_unit_test(texts_have_three_digits_that_matter),

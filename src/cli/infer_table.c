@@ -1,0 +1,177 @@
+/* cli/infer_table.c - inferred patterns on a terminal: a table, and each as a tree beside its
+ * timeline.
+ *
+ *   #1  C → WS1  1,204 paths, 160ms on average, 31% of all latency; AUTH costs most, 38ms each
+ *     WS1               160ms  ━━━━━━────────────────━━━━━━━━━━━─────────────━━
+ *       AUTH     +30ms   46ms        ━━━━━━━━━──━━
+ *         DB1    +30ms    8ms                 ━━
+ *
+ * A thick line is time of the node's own, a thin one is waiting for others. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/quantity.h"
+#include "cli/inferred.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+#define TREE_PATTERNS  3 /* shown as trees behind the table */
+#define TREE_NAME_MAX  40
+#define TIMELINE_LEAST 20
+#define TIMELINE_MOST  100
+
+static const char *ns_text(double ns, char text[QUANTITY_TEXT_BYTES])
+{
+	return duration_format((int64_t)ns, text);
+}
+
+/* Where a hop begins on average, seen from the start of the path. */
+static double hop_offset(const struct pattern *p, uint32_t hop)
+{
+	double at = 0;
+
+	for (; hop != PATTERN_NONE; hop = p->hops[hop].parent)
+		at += spread_mean(&p->hops[hop].delay);
+	return at;
+}
+
+static size_t name_width(const struct inferred *in, const struct pattern *p)
+{
+	size_t widest = 4;
+
+	for (uint32_t i = 0; i < p->hop_n; i++)
+		widest = MAX(widest, 2 * p->hops[i].depth +
+					     text_width(names_get(&in->nodes, p->hops[i].node)));
+	return MIN(widest, (size_t)TREE_NAME_MAX);
+}
+
+/* Is this column of the timeline covered by a call that the hop makes? */
+static bool waits(const struct pattern *p, uint32_t hop, double from, double to)
+{
+	double middle = (from + to) / 2;
+
+	for (uint32_t k = hop + 1; k < p->hop_n && p->hops[k].depth > p->hops[hop].depth; k++) {
+		double start = hop_offset(p, k);
+
+		if (p->hops[k].parent == hop && middle >= start &&
+		    middle < start + spread_mean(&p->hops[k].latency))
+			return true;
+	}
+	return false;
+}
+
+static void timeline(const struct pattern *p, uint32_t hop, double scale, struct buffer *out)
+{
+	double start = hop_offset(p, hop), end = start + spread_mean(&p->hops[hop].latency);
+	size_t from = (size_t)MAX(start / scale, 0.0), to = (size_t)MAX(end / scale, 0.0);
+
+	text_repeat(out, " ", from);
+	for (size_t i = from; i <= to && i < TIMELINE_MOST; i++) {
+		if (i == to && to > from)
+			break;
+		buffer_text(out,
+			    waits(p, hop, (double)i * scale, (double)(i + 1) * scale) ? "─" : "━");
+	}
+}
+
+static void hop_line(const struct inferred *in, const struct pattern *p, uint32_t hop, size_t width,
+		     double scale, struct buffer *out)
+{
+	const struct pattern_hop *h = &p->hops[hop];
+	size_t indent = MIN(2 * (size_t)h->depth, (size_t)TREE_NAME_MAX / 2);
+	char text[QUANTITY_TEXT_BYTES], plus[QUANTITY_TEXT_BYTES + 2] = "";
+
+	text_repeat(out, " ", indent + 2);
+	text_pad(out, names_get(&in->nodes, h->node), width - indent);
+	if (hop > 0)
+		snprintf(plus, sizeof(plus), "+%s", ns_text(spread_mean(&h->gap), text));
+	text_pad_left(out, slice_cstr(plus), 10);
+	text_pad_left(out, slice_cstr(ns_text(spread_mean(&h->latency), text)), 10);
+	buffer_text(out, "  ");
+	timeline(p, hop, scale, out);
+	buffer_byte(out, '\n');
+}
+
+static double latency_sum(const struct inferred *in)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < in->patterns.n; i++)
+		sum += pattern_total_ns(&in->patterns.at[i]);
+	return sum;
+}
+
+void inferred_tree(const struct inferred *in, const struct pattern *p, size_t number,
+		   struct buffer *out)
+{
+	size_t width = name_width(in, p), room = in->cli->terminal ? in->cli->columns : 100;
+	char mean[QUANTITY_TEXT_BYTES], own[QUANTITY_TEXT_BYTES];
+	double own_ns, total = latency_sum(in), length = spread_mean(&p->hops[0].latency), scale;
+	uint32_t costs = pattern_costliest(p, &own_ns);
+
+	buffer_printf(out, "\n#%zu  ", number);
+	text_put(out, names_get(&in->nodes, p->client), TREE_NAME_MAX);
+	buffer_text(out, " → ");
+	text_put(out, names_get(&in->nodes, p->hops[0].node), TREE_NAME_MAX);
+	buffer_printf(out, "  %llu paths, %s on average, %.1f%% of all latency; ",
+		      (unsigned long long)p->count, ns_text(length, mean),
+		      total > 0 ? 100 * pattern_total_ns(p) / total : 0);
+	text_put(out, names_get(&in->nodes, p->hops[costs].node), TREE_NAME_MAX);
+	buffer_printf(out, " costs most, %s each\n", ns_text(own_ns, own));
+	room = room > width + 24 + TIMELINE_LEAST ? room - width - 24 : TIMELINE_LEAST;
+	room = MIN(room, (size_t)TIMELINE_MOST);
+	for (uint32_t i = 0; i < p->hop_n; i++)
+		length = MAX(length, hop_offset(p, i) + spread_mean(&p->hops[i].latency));
+	scale = length > 0 ? length / (double)room : 1;
+	for (uint32_t i = 0; i < p->hop_n; i++)
+		hop_line(in, p, i, width, scale, out);
+	if (p->cut_hops)
+		buffer_printf(out, "  and %llu calls more that are not shown\n",
+			      (unsigned long long)p->cut_hops);
+}
+
+static void pattern_row(const struct inferred *in, const struct pattern *p, size_t number,
+			double total, struct table *t)
+{
+	_cleanup_(buffer_done)
+	struct buffer text = {0};
+	char cell[QUANTITY_TEXT_BYTES], share[16];
+	double own_ns;
+	uint32_t costs = pattern_costliest(p, &own_ns);
+
+	table_cell_u64(t, number);
+	table_cell_u64(t, p->count);
+	snprintf(share, sizeof(share), "%.1f%%", total > 0 ? 100 * pattern_total_ns(p) / total : 0);
+	table_cell_text(t, share);
+	table_cell_text(t, ns_text(spread_mean(&p->hops[0].latency), cell));
+	table_cell_text(t, ns_text(spread_quantile(&p->hops[0].latency, 0.99), cell));
+	snprintf(share, sizeof(share), "%.0f%%", p->count ? 100 * p->sure / (double)p->count : 0);
+	table_cell_text(t, share);
+	buffer_slice(&text, names_get(&in->nodes, p->hops[costs].node));
+	buffer_printf(&text, " %s", ns_text(own_ns, cell));
+	table_cell(t, buffer_get(&text));
+	buffer_clear(&text);
+	pattern_format(p, &in->nodes, &text);
+	table_cell(t, buffer_get(&text));
+}
+
+void inferred_table(const struct inferred *in, struct buffer *out)
+{
+	static const struct table_column columns[] = {
+		{"#", true, false},           {"PATHS", true, false},  {"LATENCY", true, false},
+		{"MEAN", true, false},        {"P99", true, false},    {"SURE", true, false},
+		{"COSTS MOST", false, false}, {"PATTERN", false, true}};
+	struct table t = table_of(columns, ARRAY_SIZE(columns), &in->cli->arena);
+	double total = latency_sum(in);
+	size_t shown = inferred_shown(in);
+
+	for (size_t i = 0; i < shown; i++)
+		pattern_row(in, &in->patterns.at[in->rank[i]], i + 1, total, &t);
+	table_write(&t, in->cli->terminal ? in->cli->columns : 0, out);
+	table_done(&t);
+	if (shown < in->patterns.n)
+		buffer_printf(out, "and %zu patterns more; --top 0 shows all\n",
+			      in->patterns.n - shown);
+	for (size_t i = 0; i < MIN(shown, (size_t)TREE_PATTERNS); i++)
+		inferred_tree(in, &in->patterns.at[in->rank[i]], i + 1, out);
+}
