@@ -10,11 +10,10 @@
  * bits RUNS    varint runs, varint size, block values, block lengths DICT    varint distinct,
  * varint size, block values, block codes PLANES  u8 bytes, varint base, stream per byte lowest
  * bytes of all values first LOG     stream classes, bits                                 sign and
- * magnitude, see column_log.c LOGC    varint contexts, stream modes, stream classes, bits SCALED
- * varint factor, block                                 factor * value LZ      u8 bytes, stream
- * codes of 1, 2 or 4 bytes each RAW     bytes                                                fixed
- * width COLUMNS stream per byte of the width                         fixed width, byte by byte
- *   EMPTY, FULL                                                  bits, all 0 or all 1
+ * magnitude, see column_log.c LOGC    classes by context, bits                             see
+ * column_classes.c SCALED varint factor, block                                 factor * value LZ u8
+ * bytes, stream codes of 1, 2 or 4 bytes each RAW     bytes fixed width COLUMNS stream per byte of
+ * the width                         fixed width, byte by byte EMPTY, FULL bits, all 0 or all 1
  *   BITMAP  stream
  *   ONES    varint count, block positions                        of the bits that are set
  *   ZEROS   the same of those that are not
@@ -177,6 +176,15 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
  */
 double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
 		       const struct column_context *context);
+/* The same of classes by context: what they would take, in bits; how to write them, after that; and
+ * how to read them. */
+double column_classes_cost(struct column_codec *c, const uint8_t *classes, size_t n,
+			   const struct column_context *context);
+int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t n,
+			 const struct column_context *context, struct buffer *out);
+int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n,
+			const struct column_context *context, uint8_t *out);
+
 int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
 		     const struct column_context *context, struct buffer *out);
 int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,

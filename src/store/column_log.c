@@ -81,39 +81,6 @@ static double entropy(const uint8_t *bytes, size_t n)
 	return bits;
 }
 
-struct vote {
-	uint8_t class;
-	uint32_t lead;
-};
-
-/* Counts classes from their context's mode.  The modes are left in SLOT_MODES. */
-static int relate(struct column_codec *c, uint8_t *classes, size_t n,
-		  const struct column_context *context)
-{
-	struct vote *votes = column_scratch(c, SLOT_MODES, context->count * sizeof(*votes));
-	uint8_t *modes = (uint8_t *)votes;
-
-	if (!votes)
-		return -ENOMEM;
-	memset(votes, 0, context->count * sizeof(*votes));
-	for (size_t i = 0; i < n; i++) {
-		struct vote *v = &votes[context->of[i]];
-
-		if (v->class == classes[i])
-			v->lead++;
-		else if (v->lead == 0)
-			*v = (struct vote){classes[i], 1};
-		else
-			v->lead--;
-	}
-	/* Each mode is written at or before the vote it is read from. */
-	for (uint32_t k = 0; k < context->count; k++)
-		modes[k] = votes[k].class;
-	for (size_t i = 0; i < n; i++)
-		classes[i] = (uint8_t)(classes[i] - modes[context->of[i]]);
-	return 0;
-}
-
 double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
 		       const struct column_context *context)
 {
@@ -133,13 +100,10 @@ double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
 		bits += cut.bits;
 	}
 	total = (double)bits + 64;
-	if (context_pays(context, n)) {
-		if (relate(c, classes, n, context) < 0)
-			return INFINITY;
-		total += context->count * 4;
-	}
-	/* What Huffman's codes of whole bits lose against that, and so that FOR, which is faster,
-	 * wins a draw. */
+	if (context_pays(context, n))
+		return total + column_classes_cost(c, classes, n, context) + (double)n * 0.02;
+	/* What Huffman's codes of whole bits lose against the entropy, and so that FOR, which is
+	 * faster, wins a draw. */
 	return (total + entropy(classes, n)) * 1.01 + (double)n * 0.1;
 }
 
@@ -189,14 +153,8 @@ int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
 	int r;
 
 	buffer_byte(out, related ? COLUMN_LOGC : COLUMN_LOG);
-	if (related) {
-		column_write_varint(out, context->count);
-		r = column_write_stream(c, (const uint8_t *)c->scratch[SLOT_MODES].p,
-					context->count, out);
-		if (r < 0)
-			return r;
-	}
-	r = column_write_stream(c, classes, n, out);
+	r = related ? column_classes_write(c, classes, n, context, out)
+		    : column_write_stream(c, classes, n, out);
 	if (r < 0)
 		return r;
 	return write_bits(values, n, out);
@@ -239,26 +197,6 @@ static void read_bits(const uint8_t *bytes, size_t size, const uint8_t *classes,
 	}
 }
 
-/* Adds the modes back, in `room`; the context's count must be the one that was written. */
-static const uint8_t *unrelate(struct column_codec *c, struct column_reader *r, size_t n,
-			       const struct column_context *context, uint8_t *room)
-{
-	const uint8_t *modes, *classes;
-	uint64_t count;
-	uint8_t *kept;
-
-	if (!column_read_varint(r, &count) || !context || count != context->count)
-		return NULL;
-	kept = column_scratch(c, SLOT_MODES, count);
-	modes = kept ? column_read_stream(c, r, count, kept) : NULL;
-	classes = modes ? column_read_stream(c, r, n, room) : NULL;
-	if (!classes)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		room[i] = (uint8_t)(classes[i] + modes[context->of[i]]);
-	return room;
-}
-
 int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,
 		    const struct column_context *context, uint64_t *out)
 {
@@ -269,7 +207,15 @@ int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,
 
 	if (!room)
 		return -ENOMEM;
-	classes = related ? unrelate(c, r, n, context, room) : column_read_stream(c, r, n, room);
+	if (related) {
+		int e = column_classes_read(c, r, n, context, room);
+
+		if (e < 0)
+			return e;
+		classes = room;
+	} else {
+		classes = column_read_stream(c, r, n, room);
+	}
 	if (!classes)
 		return -EBADMSG;
 	for (size_t i = 0; i < n; i++) {
