@@ -39,6 +39,27 @@ struct taken {
 	struct recent_key key;
 };
 
+_Static_assert(sizeof(struct recent_key) == sizeof(((struct store_append *)0)->body_hash),
+	       "the key is what the store remembers");
+
+static void known_before(void *context, const uint8_t body_hash[16], int64_t received_ns)
+{
+	struct ingest *in = context;
+	struct recent_key key;
+
+	memcpy(&key, body_hash, sizeof(key));
+	recent_add(in->recent, key, clock_mono_ns());
+}
+
+/* What was acknowledged before a restart is known after it. */
+static int recent_start(struct ingest *in)
+{
+	const struct ingest_options *o = &in->options;
+	int r = recent_new(o->repeat_ns, RECENT_MOST, store_hash_seed(o->store), &in->recent);
+
+	return r < 0 ? r : store_recent(o->store, clock_wall_ns() - o->repeat_ns, known_before, in);
+}
+
 int ingest_open(const struct ingest_options *options, struct ingest **ret_ingest,
 		struct error *error)
 {
@@ -49,9 +70,9 @@ int ingest_open(const struct ingest_options *options, struct ingest **ret_ingest
 		return error_set(error, -ENOMEM, "out of memory");
 	in->options = *options;
 	if (options->repeat_ns > 0)
-		r = recent_new(options->repeat_ns, RECENT_MOST, &in->recent);
+		r = recent_start(in);
 	if (r < 0)
-		error_set(error, r, "out of memory");
+		error_set(error, r, "cannot read which requests came lately: %s", strerror(-r));
 	if (r == 0 && options->catalog)
 		r = second_new(options->catalog, &in->second, error);
 	if (r == 0 && options->catalog)
@@ -103,26 +124,53 @@ static void answer(struct taken *t)
 		receipt_give(t->req, t->kind, t->form, &t->tally);
 }
 
+/* The request has ended.  One that was kept in part is not remembered: the client should hear of
+ * its rejected rows again. */
+static void ended(struct taken *t, bool kept)
+{
+	if (t->ingest->recent)
+		recent_end(t->ingest->recent, t->key, kept && t->tally.rejected == 0,
+			   clock_mono_ns());
+}
+
 static void acknowledged(struct store_append *append, int result)
 {
 	struct taken *t = container_of(append, struct taken, append);
 	struct ingest *in = t->ingest;
 
+	ended(t, result == 0);
 	if (result == -ENOBUFS) {
 		count(&in->counters.kinds[t->kind].refused, 1);
 		in->options.fail(t->req, 429,
-				 "the store is full; try again later, or raise memory-limit");
+				 "more comes in than can be stored just now; try again later");
 	} else if (result < 0) {
 		count(&in->counters.kinds[t->kind].failed, 1);
 		in->options.fail(t->req, 503,
 				 "the request could not be stored (%s); try again later",
 				 strerror(-result));
 	} else {
-		/* A request that was kept in part is not remembered: the client should hear of its
-		 * rejected rows again. */
-		if (in->recent && t->tally.rejected == 0)
-			recent_add(in->recent, t->key, clock_mono_ns());
 		answer(t);
+	}
+}
+
+/* Answers a request that came before; false then. */
+static bool is_new(struct taken *t, struct slice owner)
+{
+	struct ingest *in = t->ingest;
+
+	t->key = recent_key(in->recent, t->req->body, owner, (int)t->kind);
+	switch (recent_begin(in->recent, t->key, clock_mono_ns())) {
+	case RECENT_KNOWN:
+		count(&in->counters.kinds[t->kind].repeated, 1);
+		receipt_give(t->req, t->kind, t->form, &t->tally);
+		return false;
+	case RECENT_UNDER_WAY:
+		count(&in->counters.kinds[t->kind].refused, 1);
+		in->options.fail(t->req, 503,
+				 "the same request is being stored just now; try again later");
+		return false;
+	default:
+		return true;
 	}
 }
 
@@ -188,22 +236,21 @@ void ingest_take(struct ingest *in, struct http_request *req, const char *owner,
 	}
 	*t = (struct taken){
 		.append.done = acknowledged, .ingest = in, .req = req, .kind = kind, .form = form};
-	if (in->recent) {
-		t->key = recent_key(in->recent, req->body, slice_cstr(owner), (int)kind);
-		if (recent_has(in->recent, t->key, clock_mono_ns())) {
-			count(&in->counters.kinds[kind].repeated, 1);
-			receipt_give(req, kind, form, &t->tally);
-			return;
-		}
-	}
-	t->append.batch = decode(t, slice_cstr(owner));
-	if (!t->append.batch)
+	if (in->recent && !is_new(t, slice_cstr(owner)))
 		return;
+	t->append.batch = decode(t, slice_cstr(owner));
+	if (!t->append.batch) {
+		ended(t, false);
+		return;
+	}
 	if (t->append.batch->event_n ==
 	    0) { /* nothing to keep: empty, all rejected, or all sampled out */
 		batch_unref(t->append.batch);
+		ended(t, false);
 		answer(t);
 		return;
 	}
+	t->append.has_body_hash = in->recent && t->tally.rejected == 0;
+	memcpy(t->append.body_hash, &t->key, sizeof(t->key));
 	store_append(in->options.store, &t->append);
 }

@@ -17,18 +17,28 @@ struct recent_key {
 	uint64_t low, high;
 };
 
-/* `most` bodies are remembered at least half of, however fast they come.  -ENOMEM. */
-int recent_new(int64_t window_ns, size_t most, struct recent **ret_recent);
+/* `most` bodies are remembered at least half of, however fast they come.  The seed must be one that
+ * strangers do not know, and the same in runs that are to know each other's keys.  -ENOMEM. */
+int recent_new(int64_t window_ns, size_t most, uint64_t seed, struct recent **ret_recent);
 struct recent *recent_free(struct recent *r);
 
-/* The key of a body posted by an owner as one kind.  Seeded per process. */
+/* The key of a body posted by an owner as one kind. */
 struct recent_key recent_key(const struct recent *r, struct slice body, struct slice owner,
 			     int kind);
 
-/* Was it kept within the window?  `now_ns` is monotonic. */
-bool recent_has(struct recent *r, struct recent_key key, int64_t now_ns);
+enum recent_state {
+	RECENT_NEW,       /* nobody has it: now it is under way, and recent_end() must follow */
+	RECENT_KNOWN,     /* it was kept within the window */
+	RECENT_UNDER_WAY, /* somebody else is at it, and nobody knows yet how that ends */
+};
 
-/* Remembers it: call when the store has acknowledged. */
+/* A request begins.  `now_ns` is monotonic. */
+enum recent_state recent_begin(struct recent *r, struct recent_key key, int64_t now_ns);
+
+/* It has ended: kept, and so to be remembered, or not. */
+void recent_end(struct recent *r, struct recent_key key, bool kept, int64_t now_ns);
+
+/* Remembers what an earlier run has kept. */
 void recent_add(struct recent *r, struct recent_key key, int64_t now_ns);
 
 #endif
