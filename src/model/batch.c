@@ -49,7 +49,7 @@ struct batch *batch_new(size_t hint)
 	b->slots = calloc(b->slot_n, sizeof(*b->slots));
 	if (!b->slots ||
 	    !reserve(b, &b->offset, &b->offset_capacity, strings, sizeof(*b->offset)) ||
-	    !reserve(b, &b->text, &b->text_capacity, hint / 8 + 64, 1) ||
+	    !reserve(b, &b->text, &b->text_capacity, hint / 6 + 64, 1) ||
 	    !reserve(b, &b->events, &b->event_capacity, hint / HINT_BYTES_PER_EVENT + 1,
 		     sizeof(*b->events)) ||
 	    !reserve(b, &b->attrs, &b->attr_capacity, hint / HINT_BYTES_PER_ATTR + 1,
@@ -165,11 +165,11 @@ uint32_t batch_string_add(struct batch *b, struct slice s, uint32_t hash)
 
 	if (b->failed)
 		return 0;
-	if (s.n > TEXT_MOST - b->text_n) {
+	if (s.n > TEXT_MOST - WIDE - b->text_n) {
 		fail(b, -E2BIG);
 		return 0;
 	}
-	if (!reserve(b, &b->text, &b->text_capacity, b->text_n + s.n, 1) ||
+	if (!reserve(b, &b->text, &b->text_capacity, b->text_n + s.n + WIDE, 1) ||
 	    !reserve(b, &b->offset, &b->offset_capacity, b->strings + 2, sizeof(*b->offset)))
 		return 0;
 	if (b->strings * 2 >= b->slot_n && !grow_slots(b)) {
@@ -265,12 +265,6 @@ uint32_t batch_scope(struct batch *b)
 		return 0;
 	b->scopes[b->scope_n] = (struct scope){0};
 	return (uint32_t)b->scope_n++;
-}
-
-struct batch_mark batch_mark(const struct batch *b)
-{
-	return (struct batch_mark){b->event_n, b->attr_n,     b->nested_n,
-				   b->extra_n, b->resource_n, b->scope_n};
 }
 
 void batch_rewind(struct batch *b, struct batch_mark mark)

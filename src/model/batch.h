@@ -12,7 +12,7 @@
 #ifndef CAUSET_MODEL_BATCH_H
 #define CAUSET_MODEL_BATCH_H
 
-#include "core/hash.h"
+#include "core/wide.h"
 #include "model/event.h"
 
 /* The sender's side of things, once per group of events. */
@@ -162,14 +162,15 @@ static inline uint32_t batch_string(struct batch *b, struct slice s)
 
 	if (s.n == 0)
 		return 0;
-	hash = (uint32_t)(hash_bytes(s.p, s.n, b->seed) >> 32);
+	hash = (uint32_t)(wide_hash_bytes(s.p, s.n, b->seed) >> 32);
 	for (size_t at = hash & (b->slot_n - 1);; at = (at + 1) & (b->slot_n - 1)) {
 		struct interner_slot *slot = &b->slots[at];
 		uint32_t from, code = slot->code;
 
 		if (code == 0) {
 			/* Half full, or out of room: the long way. */
-			if (b->strings * 2 >= b->slot_n || b->text_capacity - b->text_n < s.n ||
+			if (b->strings * 2 >= b->slot_n ||
+			    b->text_capacity - b->text_n < s.n + WIDE ||
 			    b->offset_capacity - b->strings < 2)
 				return batch_string_add(b, s, hash);
 			code = (uint32_t)b->strings++;
@@ -183,6 +184,39 @@ static inline uint32_t batch_string(struct batch *b, struct slice s)
 			continue;
 		from = b->offset[code];
 		if (b->offset[code + 1] - from == s.n && bytes_equal(b->text + from, s.p, s.n))
+			return code;
+	}
+}
+
+/* The same, faster, where WIDE bytes can be read from s.p on. */
+static inline uint32_t batch_string_wide(struct batch *b, struct slice s)
+{
+	uint32_t hash;
+
+	if (s.n - 1 >= WIDE)
+		return batch_string(b, s);
+	hash = (uint32_t)(wide_hash(s.p, s.n, b->seed) >> 32);
+	for (size_t at = hash & (b->slot_n - 1);; at = (at + 1) & (b->slot_n - 1)) {
+		struct interner_slot *slot = &b->slots[at];
+		uint32_t from, code = slot->code;
+
+		if (code == 0) {
+			if (b->strings * 2 >= b->slot_n ||
+			    b->text_capacity - b->text_n < s.n + WIDE ||
+			    b->offset_capacity - b->strings < 2)
+				return batch_string_add(b, s, hash);
+			code = (uint32_t)b->strings++;
+			*slot = (struct interner_slot){hash, code};
+			memcpy(b->text + b->text_n, s.p, WIDE);
+			b->text_n += s.n;
+			b->offset[code + 1] = (uint32_t)b->text_n;
+			return code;
+		}
+		if (slot->hash != hash)
+			continue;
+		from = b->offset[code];
+		if (b->offset[code + 1] - from == s.n &&
+		    wide_equal(b->text + from, s.p, wide_mask(s.n)))
 			return code;
 	}
 }
@@ -243,7 +277,11 @@ uint32_t batch_scope(struct batch *b);
 struct batch_mark {
 	size_t event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
 };
-struct batch_mark batch_mark(const struct batch *b);
+static inline struct batch_mark batch_mark(const struct batch *b)
+{
+	return (struct batch_mark){b->event_n, b->attr_n,     b->nested_n,
+				   b->extra_n, b->resource_n, b->scope_n};
+}
 void batch_rewind(struct batch *b, struct batch_mark mark);
 
 /* --- reading --- */

@@ -18,6 +18,7 @@
 
 #include "wire/otlp_group.h"
 #include "wire/otlp_proto.h"
+#include "wire/otlp_text_int.h"
 
 enum id_state { ID_MISSING, ID_BAD, ID_GOOD };
 
@@ -145,6 +146,42 @@ struct span_parts {
 	const uint8_t *members; /* the first event or link */
 };
 
+/* The start of a span as nearly every exporter writes it, in the order of the field numbers,
+ * without looking for what each field is.  Returns where it met something else: the caller goes on
+ * there. */
+static inline const uint8_t *span_start(struct otlp_decoder *d, const uint8_t *p,
+					const uint8_t *end, struct event *e, struct span_parts *s)
+{
+	size_t name;
+
+	if (end - p < 40 || pb_load16(p) != pb_head(PB_TAG(1, PB_BYTES), 16) ||
+	    pb_load16(p + 18) != pb_head(PB_TAG(2, PB_BYTES), 8))
+		return p;
+	s->trace = take_trace_id(slice_of(p + 2, 16), &e->trace_id);
+	s->id = take_span_id(slice_of(p + 20, 8), &e->id1);
+	p += 28;
+	if (pb_load16(p) == pb_head(PB_TAG(4, PB_BYTES), 8)) {
+		s->parent = take_span_id(slice_of(p + 2, 8), &e->id2);
+		p += 10;
+	}
+	name = p[1];
+	if (p[0] != PB_TAG(5, PB_BYTES) || name >= 0x80 || (size_t)(end - p) < 2 + name + 20 ||
+	    p >= d->wide_end)
+		return p;
+	e->name = otlp_text(d, p + 2, name);
+	p += 2 + name;
+	if (p[0] == PB_TAG(6, PB_VARINT) && p[1] < 0x80) {
+		e->kind = p[1];
+		p += 2;
+	}
+	if (p[0] == PB_TAG(7, PB_FIXED64) && p[9] == PB_TAG(8, PB_FIXED64)) {
+		memcpy(&e->time_ns, p + 1, 8);
+		memcpy(&e->end_ns, p + 10, 8);
+		p += 18;
+	}
+	return p;
+}
+
 static int span_walk(struct otlp_decoder *d, struct slice bytes, struct event *e,
 		     struct span_parts *s)
 {
@@ -153,6 +190,7 @@ static int span_walk(struct otlp_decoder *d, struct slice bytes, struct event *e
 	struct pb_field f;
 	int error;
 
+	r.at = span_start(d, r.at, r.end, e, s);
 	while (pb_next(&r, &f)) {
 		switch (f.tag) {
 		case PB_TAG(1, PB_BYTES):

@@ -258,11 +258,20 @@ static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
 		       struct decode_tally *tally, struct error *error, otlp_member_decode *member)
 {
-	struct otlp_decoder d = {.batch = batch, .body = body, .tally = tally, .error = error};
+	struct otlp_guess guesses[OTLP_GUESSES]; /* not cleared: d.known says which are set */
+	struct otlp_decoder d = {.batch = batch,
+				 .body = body,
+				 .tally = tally,
+				 .error = error,
+				 .guesses = guesses,
+				 .nothing = {.n = UINT8_MAX}};
 	struct pb_reader r = pb_open(body);
 	struct pb_field f;
 	int result = 0;
 
+	d.wide_end = body.n > OTLP_PAIR_MAX + WIDE ? r.end - (OTLP_PAIR_MAX + WIDE) : r.at;
+	for (size_t i = 0; i < OTLP_STARTS; i++)
+		d.starts[i] = &d.nothing;
 	while (result == 0 && pb_next(&r, &f))
 		if (f.tag == PB_TAG(number, PB_BYTES))
 			result = decode_resource_group(&d, f.bytes, member);

@@ -1,6 +1,5 @@
-/* wire/otlp_value.c - decoding OTLP's attributes from protobuf.
- *
- * The hot path of the server: a span has ten attributes and every one comes through here. */
+/* wire/otlp_value.c - decoding OTLP's attributes from protobuf, whatever their shape.  Most do not
+ * come here: otlp_attrs.c knows the usual ones at sight. */
 #include "wire/otlp_value.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ void otlp_unknown_keep(struct otlp_decoder *d, struct slice whole)
 	buffer_slice(&d->unknown, whole);
 }
 
-uint32_t otlp_unknown_take(struct otlp_decoder *d)
+uint32_t otlp_unknown_code(struct otlp_decoder *d)
 {
 	uint32_t code;
 
@@ -31,70 +30,6 @@ uint32_t otlp_unknown_take(struct otlp_decoder *d)
 	code = batch_string(d->batch, buffer_get(&d->unknown));
 	buffer_clear(&d->unknown);
 	return code;
-}
-
-/* Is this the string that the code stands for?  Code 0 guesses nothing. */
-static inline bool guessed(const struct batch *b, uint32_t code, struct slice s)
-{
-	uint32_t from = b->offset[code];
-
-	return b->offset[code + 1] - from == s.n && s.n > 0 &&
-	       bytes_equal(b->text + from, s.p, s.n);
-}
-
-static inline uint32_t intern(struct batch *b, struct slice s, uint32_t *guess)
-{
-	if (!guessed(b, *guess, s))
-		*guess = batch_string(b, s);
-	return *guess;
-}
-
-static inline uint32_t intern_key(struct otlp_decoder *d, struct slice key)
-{
-	d->last_key = intern(d->batch, key, &d->key_guess[d->last_key & (OTLP_GUESSES - 1)]);
-	return d->last_key;
-}
-
-/* A tag and a length that take one byte each, as they stand in the input; no length that does not
- * fit gives a number that two bytes can have. */
-static inline uint32_t tag_and_length(uint32_t tag, size_t length)
-{
-	return length < 0x80 ? tag | (uint32_t)length << 8 : UINT32_MAX;
-}
-
-static inline uint32_t load16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-/* Values that stand alone in their AnyValue and whose length takes one byte: nearly all.  False
- * sends the caller the long way. */
-static inline bool decode_short(struct otlp_decoder *d, struct slice any, struct attr *out)
-{
-	const uint8_t *p = (const uint8_t *)any.p;
-
-	if (any.n < 2)
-		return false;
-	if (load16(p) == tag_and_length(PB_TAG(1, PB_BYTES), any.n - 2)) {
-		out->type = VALUE_STRING;
-		out->string = intern(d->batch, slice_of(p + 2, any.n - 2),
-				     &d->value_guess[out->key & (OTLP_GUESSES - 1)]);
-		return true;
-	}
-	if (p[0] == PB_TAG(3, PB_VARINT) &&
-	    varint_decode(p + 1, p + any.n, &out->bits) == p + any.n) {
-		out->type = VALUE_INT;
-		return true;
-	}
-	if (any.n == 2 && p[0] == PB_TAG(2, PB_VARINT) && p[1] < 2) {
-		out->type = VALUE_BOOL;
-		out->bits = p[1];
-		return true;
-	}
-	return false;
 }
 
 /* Finds key and value; false when the pair holds something else besides. */
@@ -119,7 +54,7 @@ static bool split_pair(struct slice bytes, struct slice *ret_key, struct slice *
 	return known;
 }
 
-static int decode_any_pair(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth)
+int otlp_pair_decode(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth)
 {
 	struct slice key, value;
 	const uint8_t *bad;
@@ -127,29 +62,13 @@ static int decode_any_pair(struct otlp_decoder *d, struct slice bytes, struct at
 
 	if (bad)
 		return otlp_malformed(d, bad, "an attribute");
-	*out = (struct attr){.key = intern_key(d, key)};
+	*out = (struct attr){.key = batch_string(d->batch, key)};
 	if (!known) {
 		out->type = VALUE_RAW_PAIR;
 		out->string = batch_string(d->batch, bytes);
 		return 0;
 	}
 	return decode_any(d, value, out, depth);
-}
-
-/* A pair as every exporter writes it: key, then value, both shorter than 128 bytes. */
-static inline int decode_pair(struct otlp_decoder *d, struct slice bytes, struct attr *out,
-			      int depth)
-{
-	const uint8_t *p = (const uint8_t *)bytes.p;
-	size_t key = bytes.n >= 4 && p[0] == PB_TAG(1, PB_BYTES) ? p[1] : SIZE_MAX;
-	struct slice any;
-
-	if (key > bytes.n - 4 || key >= 0x80 ||
-	    load16(p + 2 + key) != tag_and_length(PB_TAG(2, PB_BYTES), bytes.n - 4 - key))
-		return decode_any_pair(d, bytes, out, depth);
-	any = slice_of(p + 4 + key, bytes.n - 4 - key);
-	out->key = intern_key(d, slice_of(p + 2, key));
-	return decode_short(d, any, out) ? 0 : decode_any(d, any, out, depth);
 }
 
 /* Children of an ArrayValue or KeyValueList: counted first, so that they lie side by side. */
@@ -183,7 +102,7 @@ static int decode_children(struct otlp_decoder *d, struct slice bytes, struct at
 	for (uint32_t i = 0; pb_next(&r, &f); i++) {
 		struct attr child = {0};
 
-		error = out->type == VALUE_KVLIST ? decode_pair(d, f.bytes, &child, depth + 1)
+		error = out->type == VALUE_KVLIST ? otlp_pair_decode(d, f.bytes, &child, depth + 1)
 						  : decode_any(d, f.bytes, &child, depth + 1);
 		if (error < 0)
 			return error;
@@ -251,36 +170,6 @@ static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *o
 		out->bits = batch_string(d->batch, bytes);
 	}
 	return 0;
-}
-
-const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, const uint8_t *end,
-				 uint32_t *count)
-{
-	uint64_t tag, size;
-	uint32_t n = 0;
-
-	at = varint_decode(at, end,
-			   &tag); /* which may be longer than it need be; further ones may not */
-	do {
-		const uint8_t *start = at;
-
-		if (at < end && *at < 0x80)
-			size = *at++;
-		else
-			at = varint_decode(at, end, &size);
-		if (!at || size > (uint64_t)(end - at)) {
-			d->failed = otlp_malformed(d, start, "an attribute");
-			return NULL;
-		}
-		/* In place: a copy of what was just written in pieces would stall on it. */
-		d->failed = decode_pair(d, slice_of(at, size), batch_attr_next(d->batch), 0);
-		if (d->failed < 0)
-			return NULL;
-		at += size;
-		n++;
-	} while (at < end && *at == tag && at++);
-	*count += n;
-	return at;
 }
 
 int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *ret_value)

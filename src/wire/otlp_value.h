@@ -13,7 +13,28 @@
 #include "wire/decode.h"
 #include "wire/protobuf.h"
 
-#define OTLP_GUESSES 256 /* a power of two */
+#define OTLP_GUESSES  256 /* powers of two */
+#define OTLP_STARTS   16
+#define OTLP_RECENTS  256
+#define OTLP_PAIR_MAX 128 /* a length that takes one byte, and as much as it can tell */
+
+/* Spans of one program look alike: behind one key probably stands the key that stood there last
+ * time. Comparing with the place in the input where it stood checks its tag and length in the same
+ * step, and saves hashing. */
+struct otlp_guess {
+	struct otlp_guess *next; /* the key behind this one */
+	const uint8_t *pair;     /* a KeyValue that has this key */
+	uint32_t mask;           /* wide_mask() of the bytes up to the end of the key */
+	uint32_t code;           /* of the key */
+	uint8_t n;               /* how many bytes these are */
+};
+
+/* A string of the input that came more than once. */
+struct otlp_recent {
+	const uint8_t *p;
+	uint32_t length_1; /* its length and one; 0: there is none */
+	uint32_t code;
+};
 
 /* State of one decoding run. */
 struct otlp_decoder {
@@ -23,11 +44,15 @@ struct otlp_decoder {
 	struct error *error;
 	int failed;            /* the error, where a function returns something else */
 	struct buffer unknown; /* gathers the unknown fields of one message */
-	/* Spans of one program look alike: behind one key probably stands the key that stood there
-	 * last time, often with the value it had.  A right guess saves hashing; both are indexed by
-	 * key code. */
-	uint32_t last_key;
-	uint32_t key_guess[OTLP_GUESSES], value_guess[OTLP_GUESSES];
+
+	/* Before this byte of the body, OTLP_PAIR_MAX + WIDE bytes can be read without asking. */
+	const uint8_t *wide_end;
+	struct otlp_guess
+		*starts[OTLP_STARTS]; /* what a run of attributes starts with, by its field */
+	struct otlp_guess *guesses; /* OTLP_GUESSES of them, by the last bits of the key's code, */
+	uint32_t known[OTLP_GUESSES]; /* and the code each is for; 0: it is not set */
+	struct otlp_guess nothing;    /* the guess that is never right */
+	struct otlp_recent recent[OTLP_RECENTS];
 };
 
 /* Fills the error with the place and returns -EBADMSG. */
@@ -38,6 +63,9 @@ int otlp_malformed(struct otlp_decoder *d, const uint8_t *where, const char *wha
  * d->failed set. */
 const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, const uint8_t *end,
 				 uint32_t *count);
+
+/* One KeyValue. */
+int otlp_pair_decode(struct otlp_decoder *d, struct slice bytes, struct attr *out, int depth);
 
 /* One AnyValue; ret_value->key is left 0. */
 int otlp_value_decode(struct otlp_decoder *d, struct slice bytes, struct attr *ret_value);
@@ -52,7 +80,12 @@ void otlp_status_encode(struct buffer *out, uint32_t number, const struct batch 
 /* Keeps a field we do not know (tag and value); otlp_unknown_take() gives the code of all kept
  * since the last call. */
 void otlp_unknown_keep(struct otlp_decoder *d, struct slice whole);
-uint32_t otlp_unknown_take(struct otlp_decoder *d);
+uint32_t otlp_unknown_code(struct otlp_decoder *d);
+
+static inline uint32_t otlp_unknown_take(struct otlp_decoder *d)
+{
+	return d->unknown.n > 0 || d->unknown.failed ? otlp_unknown_code(d) : 0;
+}
 
 /* Writes each attribute of a range as a KeyValue in field `number`. */
 void otlp_attrs_encode(struct buffer *out, uint32_t number, const struct batch *b,

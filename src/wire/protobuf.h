@@ -114,6 +114,21 @@ static inline struct slice pb_whole(const struct pb_reader *r, const struct pb_f
 	return slice_of(f->start, (size_t)(r->at - f->start));
 }
 
+/* A tag and a length (or other number) that take one byte each, as pb_load16() sees them.  A length
+ * that does not fit gives a number that two bytes cannot have. */
+static inline uint32_t pb_head(uint32_t tag, size_t length)
+{
+	return length < 0x80 ? tag | (uint32_t)length << 8 : UINT32_MAX;
+}
+
+static inline uint32_t pb_load16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 /* --- writing: appends to a buffer (whose errors are sticky); zero and empty are written too --- */
 
 void pb_put_varint(struct buffer *b, uint32_t number, uint64_t value);

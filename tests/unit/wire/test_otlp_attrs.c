@@ -1,0 +1,214 @@
+/* Attributes are read in two ways, one for the usual shape far from the end of the input and one
+ * for all the rest.  Here every request is read twice, as it is and with something behind it that
+ * nobody wants: both must say the same. */
+#include "t.h"
+
+#include "base/rng.h"
+#include "batch_equal.h"
+#include "wire/codecs.h"
+#include "wire/protobuf.h"
+
+#define TEXT_MAX 140 /* the usual shape ends at 127 */
+
+static struct batch *decode(struct slice bytes, struct error *error)
+{
+	_cleanup_(batch_unrefp)
+	struct batch *b = batch_new(bytes.n);
+	struct decode_tally tally = {0};
+
+	assert_non_null(b);
+	*error = (struct error){0};
+	if (codec_find(SLICE("otlp"))->decode(bytes, b, &tally, error) < 0)
+		return NULL;
+	assert_int_equal(tally.rejected, 0);
+	assert_int_equal(batch_seal(b), 0);
+	assert_true(batch_check(b));
+	return TAKE_PTR(b);
+}
+
+/* A request of one span with these attributes, thrice, so that guesses are right in the end. */
+static void put_request(struct buffer *out, struct slice attributes)
+{
+	size_t group = pb_begin(out, 1), scope = pb_begin(out, 2);
+
+	for (int i = 0; i < 3; i++) {
+		size_t span = pb_begin(out, 2);
+
+		pb_put_bytes(out, 1, SLICE("0123456789abcdef"));
+		pb_put_bytes(out, 2, SLICE("01234567"));
+		pb_put_bytes(out, 5, SLICE("the name"));
+		buffer_slice(out, attributes);
+		pb_end(out, span);
+	}
+	pb_end(out, scope);
+	pb_end(out, group);
+	assert_false(out->failed);
+}
+
+/* NULL when it is refused. */
+static struct batch *decode_both(struct slice attributes)
+{
+	static const char behind[256];
+	_cleanup_(buffer_done)
+	struct buffer request = {0};
+	_cleanup_(batch_unrefp)
+	struct batch *near = NULL, *far = NULL;
+	struct error near_error, far_error;
+
+	put_request(&request, attributes);
+	near = decode(buffer_get(&request), &near_error);
+	pb_put_bytes(&request, 15, slice_of(behind, sizeof(behind)));
+	far = decode(buffer_get(&request), &far_error);
+	if (!near || !far) {
+		assert_ptr_equal(near, far);
+		assert_string_equal(near_error.text, far_error.text);
+		return NULL;
+	}
+	assert_batch_equal(near, far);
+	return TAKE_PTR(far);
+}
+
+static void put_string(struct buffer *out, struct slice key, struct slice value)
+{
+	size_t pair = pb_begin(out, 9), any;
+
+	pb_put_bytes(out, 1, key);
+	any = pb_begin(out, 2);
+	pb_put_bytes(out, 1, value);
+	pb_end(out, any);
+	pb_end(out, pair);
+}
+
+static void texts_of_every_length_arrive(void **state)
+{
+	char text[TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)('a' + i % 26);
+	for (size_t key = 0; key < TEXT_MAX; key += key < 40 ? 1 : 9) {
+		for (size_t value = 0; value < TEXT_MAX; value++) {
+			_cleanup_(buffer_done)
+			struct buffer out = {0};
+			_cleanup_(batch_unrefp)
+			struct batch *b = NULL;
+
+			put_string(&out, slice_of(text, key), slice_of(text, value));
+			b = decode_both(buffer_get(&out));
+			assert_non_null(b);
+			assert_int_equal(b->attr_n, 3);
+			for (int i = 0; i < 3; i++) {
+				assert_true(slice_eq(batch_text(b, b->attrs[i].key),
+						     slice_of(text, key)));
+				assert_true(slice_eq(batch_text(b, b->attrs[i].string),
+						     slice_of(text, value)));
+			}
+		}
+	}
+}
+
+static void numbers_of_every_size_arrive(void **state)
+{
+	for (unsigned bit = 0; bit <= 64; bit++) {
+		_cleanup_(buffer_done)
+		struct buffer out = {0};
+		_cleanup_(batch_unrefp)
+		struct batch *b = NULL;
+		uint64_t value = bit == 64 ? UINT64_MAX : (1ULL << bit) + bit;
+		size_t pair = pb_begin(&out, 9), any;
+
+		pb_put_bytes(&out, 1, SLICE("n"));
+		any = pb_begin(&out, 2);
+		pb_put_varint(&out, 3, value);
+		pb_end(&out, any);
+		pb_end(&out, pair);
+		b = decode_both(buffer_get(&out));
+		assert_non_null(b);
+		assert_int_equal(b->attrs[2].type, VALUE_INT);
+		assert_int_equal(b->attrs[2].bits, value);
+	}
+}
+
+static void pairs_of_any_shape_are_read_the_same(void **state)
+{
+	static const struct {
+		struct slice bytes;
+		bool ok;
+		enum value_type type;
+	} rows[] = {
+		{SLICE("\x4a\x00"), true, VALUE_EMPTY},
+		{SLICE("\x4a\x03\x0a\x01k"), true, VALUE_EMPTY},
+		{SLICE("\x4a\x05\x0a\x01k\x12\x00"), true, VALUE_EMPTY},
+		{SLICE("\x4a\x07\x0a\x01k\x12\x02\x0a\x00"), true, VALUE_STRING},
+		{SLICE("\x4a\x07\x0a\x01k\x12\x02\x10\x01"), true, VALUE_BOOL},
+		{SLICE("\x4a\x07\x0a\x01k\x12\x02\x10\x02"), true, VALUE_BOOL}, /* not 0, so true */
+		{SLICE("\x4a\x08\x0a\x01k\x12\x03\x10\x81\x00"), true, VALUE_BOOL},
+		{SLICE("\x4a\x0e\x0a\x01k\x12\x09\x21"
+		       "12345678"),
+		 true, VALUE_DOUBLE},
+		{SLICE("\x4a\x08\x0a\x01k\x12\x03\x3a\x01"
+		       "b"),
+		 true, VALUE_BYTES},
+		{SLICE("\x4a\x07\x12\x02\x18\x05\x0a\x01k"), true, VALUE_INT}, /* the value first */
+		{SLICE("\x4a\x08\x0a\x01k\x12\x03\x18\x85\x00"), true, VALUE_INT}, /* too long */
+		{SLICE("\x4a\x09\x0a\x01k\x12\x04\x18\x05\x18\x06"), true, VALUE_RAW}, /* two */
+		{SLICE("\x4a\x09\x0a\x01k\x12\x02\x18\x05\x18\x06"), true, VALUE_RAW_PAIR},
+		{SLICE("\x4a\x87\x00\x0a\x01k\x12\x02\x18\x05"), true, VALUE_INT},
+		{SLICE("\xca\x00\x07\x0a\x01k\x12\x02\x18\x05"), true, VALUE_INT},
+		{SLICE("\x4a\x07\x0a\x01k\x12\x02\x18\x85"), false, 0},  /* cut off */
+		{SLICE("\x4a\x08\x0a\x01k\x12\x02\x18\x05"), false, 0},  /* so is the pair */
+		{SLICE("\x4a\x07\x0a\x01k\x12\x03\x18\x05"), false, 0},  /* and its value, */
+		{SLICE("\x4a\x08\x0a\x01k\x12\x03\x0a\x02s"), false, 0}, /* and its string */
+		{SLICE("\x4a\x05\x0a\x04key"), false, 0},                /* and its key */
+		{SLICE("\x4a\x06\x0a\x01k\x12\xff\x0a"), false, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(batch_unrefp)
+		struct batch *b = decode_both(rows[i].bytes);
+
+		if (!b != !rows[i].ok)
+			fail_msg("row %zu is %s", i, b ? "taken" : "refused");
+		if (b)
+			assert_int_equal(b->attrs[2].type, rows[i].type);
+	}
+}
+
+/* Neighbours that share their beginnings, ends and lengths must not be taken for each other. */
+static void every_text_has_one_code_and_every_code_one_text(void **state)
+{
+	struct rng rng = {3};
+	char text[TEXT_MAX];
+
+	for (int round = 0; round < 200; round++) {
+		_cleanup_(buffer_done)
+		struct buffer out = {0};
+		_cleanup_(batch_unrefp)
+		struct batch *b = NULL;
+
+		for (int i = 0; i < 40; i++) {
+			size_t n = rng_below(&rng, 3) * 16 + rng_below(&rng, 4);
+
+			memset(text, 'x', sizeof(text));
+			if (n > 0)
+				text[rng_below(&rng, n)] = (char)('a' + rng_below(&rng, 2));
+			put_string(&out, slice_of(text, rng_below(&rng, 3)), slice_of(text, n));
+		}
+		b = decode_both(buffer_get(&out));
+		assert_non_null(b);
+		for (uint32_t i = 0; i < b->strings; i++)
+			for (uint32_t k = 0; k < i; k++)
+				assert_false(slice_eq(batch_text(b, i), batch_text(b, k)));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_of_every_length_arrive),
+		cmocka_unit_test(numbers_of_every_size_arrive),
+		cmocka_unit_test(pairs_of_any_shape_are_read_the_same),
+		cmocka_unit_test(every_text_has_one_code_and_every_code_one_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
