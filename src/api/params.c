@@ -115,20 +115,34 @@ static int take_limit(struct parser *p, struct slice value)
 	return 0;
 }
 
-/* "START-TRACEID": the last row of the page before. */
+static int take_order(struct parser *p, struct slice value)
+{
+	if (slice_eq(value, SLICE("newest")))
+		p->out->query.order = STORE_NEWEST;
+	else if (slice_eq(value, SLICE("slowest")))
+		p->out->query.order = STORE_SLOWEST;
+	else
+		return error_set(p->error, -EINVAL, "order: '%.*s' is neither newest nor slowest",
+				 SLICE_ARG(slice_first(value, 100)));
+	return 0;
+}
+
+/* "START-DURATION-TRACEID": the last row of the page before. */
 static int take_cursor(struct parser *p, struct slice value)
 {
-	struct slice rest = value, start = slice_cut(&rest, '-');
+	struct slice rest = value, start = slice_cut(&rest, '-'), took = slice_cut(&rest, '-');
 	struct store_query *q = &p->out->query;
-	uint64_t ns;
+	uint64_t ns, took_ns;
 
 	if (slice_parse_u64(start, &ns) < 0 || ns > INT64_MAX ||
+	    slice_parse_u64(took, &took_ns) < 0 || took_ns > INT64_MAX ||
 	    trace_id_parse(rest, &q->after_id) < 0)
 		return error_set(p->error, -EINVAL,
 				 "cursor: '%.*s' is not one that an answer's \"next\" gave",
 				 SLICE_ARG(slice_first(value, 80)));
 	q->after = true;
 	q->after_start_ns = (int64_t)ns;
+	q->after_duration_ns = (int64_t)took_ns;
 	return 0;
 }
 
@@ -137,7 +151,8 @@ void cursor_format(const struct trace_summary *row, char out[CURSOR_TEXT_BYTES])
 	char id[TRACE_ID_HEX + 1];
 
 	trace_id_format(row->id, id);
-	snprintf(out, CURSOR_TEXT_BYTES, "%lld-%s", (long long)row->start_ns, id);
+	snprintf(out, CURSOR_TEXT_BYTES, "%lld-%lld-%s", (long long)row->start_ns,
+		 (long long)row->duration_ns, id);
 }
 
 static const struct {
@@ -149,8 +164,9 @@ static const struct {
 	{"tag", true, take_tag},         {"tags", true, take_tag},
 	{"minDuration", true, take_min}, {"maxDuration", true, take_max},
 	{"start", true, take_start},     {"end", true, take_end},
-	{"errors", true, take_errors},   {"limit", false, take_limit},
-	{"cursor", false, take_cursor},  {"format", false, take_format},
+	{"errors", true, take_errors},   {"order", false, take_order},
+	{"limit", false, take_limit},    {"cursor", false, take_cursor},
+	{"format", false, take_format},
 };
 
 static int take(struct parser *p, struct slice name, struct slice value)

@@ -16,14 +16,14 @@ struct params {
 	struct slice format;      /* empty: not said */
 };
 
-/* Reads service, operation, tag, minDuration, maxDuration, start, end, errors, limit, cursor and
- * format.  -EINVAL with a sentence naming the parameter and what would be right; unknown names are
+/* Reads service, operation, tag, minDuration, maxDuration, start, end, errors, order, limit,
+ * cursor and format.  -EINVAL with a sentence naming the parameter and what would be right; unknown names are
  * refused, too, with the nearest known one.  -ENOMEM. */
 int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_params,
 		 struct error *error);
 
 /* The cursor that goes on behind this row, for "next". */
-#define CURSOR_TEXT_BYTES 64
+#define CURSOR_TEXT_BYTES 80
 void cursor_format(const struct trace_summary *row, char out[CURSOR_TEXT_BYTES]);
 
 #endif

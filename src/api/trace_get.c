@@ -215,6 +215,7 @@ static int chosen_find(struct chosen *c, struct store *store, struct store_query
 		if (more) {
 			query.after = true;
 			query.after_start_ns = list.rows[list.n - 1].start_ns;
+			query.after_duration_ns = list.rows[list.n - 1].duration_ns;
 			query.after_id = list.rows[list.n - 1].id;
 		}
 		trace_list_done(&list);

@@ -14,7 +14,7 @@ struct infer_values {
 	bool calls;
 };
 
-static const char *const mode_names[] = {"nesting", NULL};
+static const char *const mode_names[] = {"best", "nesting", NULL};
 static const char *const format_names[] = {"table", NULL};
 static const char *const sort_names[] = {"latency", "count", NULL};
 
@@ -23,7 +23,7 @@ static const struct option infer_options[] = {
 	 .letter = 'm',
 	 .type = OPTION_CHOICE,
 	 .choices = mode_names,
-	 .fallback = "nesting",
+	 .fallback = "best",
 	 .doc = "how to infer",
 	 .offset = offsetof(struct infer_values, mode)},
 	{.name = "format",

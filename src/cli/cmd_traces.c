@@ -1,4 +1,4 @@
-/* cli/cmd_traces.c - `causet traces`: a list of traces, newest first. */
+/* cli/cmd_traces.c - `causet traces`: a list of traces, the newest or the slowest first. */
 #include "base/cleanup.h"
 #include "base/quantity.h"
 #include "cli/commands.h"
@@ -9,12 +9,21 @@
 
 struct traces_values {
 	struct filter filter;
+	int64_t order;
 	int64_t limit;
 	const char *cursor;
 };
 
+static const char *const orders[] = {"newest", "slowest", NULL};
+
 static const struct option traces_options[] = {
 	FILTER_OPTIONS,
+	{.name = "order",
+	 .type = OPTION_CHOICE,
+	 .fallback = "newest",
+	 .choices = orders,
+	 .doc = "which come first",
+	 .offset = offsetof(struct traces_values, order)},
 	{.name = "limit",
 	 .letter = 'n',
 	 .type = OPTION_INT,
@@ -121,6 +130,7 @@ static int traces_run(struct cli *cli, const void *values, int argc, char **argv
 				 argv[0]);
 	filter_query(&v->filter, &query);
 	snprintf(limit, sizeof(limit), "%lld", (long long)v->limit);
+	query_add(&query, "order", slice_cstr(orders[v->order]));
 	query_add(&query, "limit", slice_cstr(limit));
 	if (v->cursor)
 		query_add(&query, "cursor", slice_cstr(v->cursor));

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "infer/best.h"
 
 static const struct infer_mode *const modes[] = {
+	&best_mode,
 	&nesting_mode,
 };
 

@@ -93,9 +93,8 @@ static int memory_trace(struct store *s, struct trace_id id, struct event_set *r
 /* --- searching --- */
 
 struct hit {
-	int64_t start_ns;
+	struct trace_key key; /* first: what the comparisons below see */
 	uint32_t trace;
-	struct trace_id id;
 };
 
 struct hits {
@@ -103,11 +102,14 @@ struct hits {
 	size_t n, capacity;
 };
 
-static int by_order(const void *a, const void *b)
+static int by_newest(const void *a, const void *b)
 {
-	const struct hit *x = a, *y = b;
+	return trace_key_order(STORE_NEWEST, a, b);
+}
 
-	return trace_order(x->start_ns, x->id, y->start_ns, y->id);
+static int by_slowest(const void *a, const void *b)
+{
+	return trace_key_order(STORE_SLOWEST, a, b);
 }
 
 /* Forgets a set's content but keeps its memory, for the next trace. */
@@ -126,22 +128,20 @@ static int collect_hits(const struct memory_store *m, const struct store_query *
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < mark.traces; i++) {
-		struct trace_id id = runs_trace_id(&m->runs, i);
-		int64_t start, duration;
+		struct trace_key key = {.id = runs_trace_id(&m->runs, i)};
 
 		set_clear(&set);
 		if (!runs_events(&m->runs, mark, i, &set)) {
 			r = -ENOMEM;
 			break;
 		}
-		if (!trace_matches(set.refs, set.n, q, &start, &duration))
-			continue;
-		if (q->after && trace_order(start, id, q->after_start_ns, q->after_id) <= 0)
+		if (!trace_matches(set.refs, set.n, q, &key.start_ns, &key.duration_ns) ||
+		    !trace_key_is_after(q, &key))
 			continue;
 		if (!vec_reserve(&hits->rows, &hits->capacity, hits->n + 1, sizeof(*hits->rows)))
 			r = -ENOMEM;
 		else
-			hits->rows[hits->n++] = (struct hit){start, i, id};
+			hits->rows[hits->n++] = (struct hit){key, i};
 	}
 	event_set_done(&set);
 	return r;
@@ -178,7 +178,8 @@ static int memory_find(struct store *s, const struct store_query *query,
 		r = collect_hits(m, query, &hits);
 	if (r == 0) {
 		if (hits.n > 1)
-			qsort(hits.rows, hits.n, sizeof(*hits.rows), by_order);
+			qsort(hits.rows, hits.n, sizeof(*hits.rows),
+			      query->order == STORE_SLOWEST ? by_slowest : by_newest);
 		list.n = MIN(hits.n, limit);
 		list.more = hits.n > limit;
 		list.rows = arena_zalloc(list.arena, list.n + 1, sizeof(*list.rows));

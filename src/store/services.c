@@ -7,13 +7,13 @@
 #include "base/vec.h"
 #include "store/summary.h"
 
-/* One (service, operation) pair while counting. */
+/* One (service, operation) pair while counting.  Texts are the caller's: they must outlive it. */
 struct pair {
 	struct slice service, operation;
 	uint64_t spans, errors;
 };
 
-struct pairs {
+struct service_tally {
 	struct pair *rows;
 	size_t n, capacity;
 	struct map by_name;
@@ -21,12 +21,12 @@ struct pairs {
 
 static bool pair_is(const void *context, uint32_t value, const void *key)
 {
-	const struct pair *a = &((const struct pairs *)context)->rows[value], *b = key;
+	const struct pair *a = &((const struct service_tally *)context)->rows[value], *b = key;
 
 	return slice_eq(a->service, b->service) && slice_eq(a->operation, b->operation);
 }
 
-static struct pair *pair_get(struct pairs *p, struct slice service, struct slice operation)
+static struct pair *pair_get(struct service_tally *p, struct slice service, struct slice operation)
 {
 	struct pair key = {.service = service, .operation = operation};
 	uint64_t hash = hash_bytes(operation.p, operation.n,
@@ -51,7 +51,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Neighbouring pairs of one service become its summary. */
-static int fold(const struct pairs *p, struct service_list *list)
+static int fold(const struct service_tally *p, struct service_list *list)
 {
 	list->rows = arena_zalloc(list->arena, p->n + 1, sizeof(*list->rows));
 	if (!list->rows)
@@ -76,38 +76,76 @@ static int fold(const struct pairs *p, struct service_list *list)
 	return 0;
 }
 
-int services_summarise(const struct event_ref *refs, size_t n, struct service_list *ret_list)
+struct service_tally *service_tally_new(void)
 {
-	struct service_list list = {.arena = calloc(1, sizeof(struct arena))};
-	struct pairs pairs = {0};
-	int r = list.arena ? 0 : -ENOMEM;
+	struct service_tally *t = calloc(1, sizeof(*t));
 
-	map_init(&pairs.by_name);
+	if (t)
+		map_init(&t->by_name);
+	return t;
+}
+
+struct service_tally *service_tally_free(struct service_tally *t)
+{
+	if (!t)
+		return NULL;
+	map_done(&t->by_name);
+	free(t->rows);
+	free(t);
+	return NULL;
+}
+
+int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
+		      uint64_t spans, uint64_t errors)
+{
+	struct pair *pair = pair_get(t, service, operation);
+
+	if (!pair)
+		return -ENOMEM;
+	pair->spans += spans;
+	pair->errors += errors;
+	return 0;
+}
+
+int service_tally_rows(struct service_tally *t, const struct event_ref *refs, size_t n)
+{
+	int r = 0;
+
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct event *e = event_get(refs[i]);
-		struct pair *pair;
 
-		if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
-			continue;
-		pair = pair_get(&pairs, batch_service(refs[i].batch, e),
-				batch_text(refs[i].batch, e->name));
-		if (!pair) {
-			r = -ENOMEM;
-			break;
-		}
-		pair->spans++;
-		pair->errors += e->status == STATUS_ERROR;
+		if (e->type == EVENT_SPAN || e->type == EVENT_BEGIN)
+			r = service_tally_add(t, batch_service(refs[i].batch, e),
+					      batch_text(refs[i].batch, e->name), 1,
+					      e->status == STATUS_ERROR);
 	}
+	return r;
+}
+
+int service_tally_list(struct service_tally *t, struct service_list *ret_list)
+{
+	struct service_list list = {.arena = calloc(1, sizeof(struct arena))};
+	int r = list.arena ? 0 : -ENOMEM;
+
 	if (r == 0) {
-		if (pairs.n > 1)
-			qsort(pairs.rows, pairs.n, sizeof(*pairs.rows), by_name);
-		r = fold(&pairs, &list);
+		if (t->n > 1)
+			qsort(t->rows, t->n, sizeof(*t->rows), by_name);
+		r = fold(t, &list);
 	}
-	map_done(&pairs.by_name);
-	free(pairs.rows);
 	if (r < 0)
 		service_list_done(&list);
 	else
 		*ret_list = list;
+	return r;
+}
+
+int services_summarise(const struct event_ref *refs, size_t n, struct service_list *ret_list)
+{
+	struct service_tally *t = service_tally_new();
+	int r = t ? service_tally_rows(t, refs, n) : -ENOMEM;
+
+	if (r == 0)
+		r = service_tally_list(t, ret_list);
+	service_tally_free(t);
 	return r;
 }

@@ -63,6 +63,9 @@ void event_set_done(struct event_set *set);
 /* Every event of one trace.  -ENOENT when there is none, -ENOMEM. */
 int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set);
 
+/* Ties are settled by newer starts, then by smaller ids, so an order is the same every time. */
+enum store_order { STORE_NEWEST, STORE_SLOWEST };
+
 /* What a search asks for; an empty or zero field asks nothing. */
 struct store_query {
 	struct slice service;   /* some span has this service … */
@@ -78,9 +81,10 @@ struct store_query {
 	int64_t max_duration_ns;
 	int64_t from_ns, to_ns; /* the trace starts in [from, to); 0: no bound */
 	size_t limit;           /* 0: 20 */
-	/* Keyset paging: only traces that sort behind this one (newest first, then by id). */
+	enum store_order order;
+	/* Keyset paging: only traces that sort behind this one. */
 	bool after;
-	int64_t after_start_ns;
+	int64_t after_start_ns, after_duration_ns;
 	struct trace_id after_id;
 };
 
@@ -96,7 +100,7 @@ struct trace_summary {
 };
 
 struct trace_list {
-	struct trace_summary *rows; /* newest first; equal starts by id */
+	struct trace_summary *rows; /* in the order of the query */
 	size_t n;
 	bool more; /* there are further rows behind the last */
 	struct arena *arena;

@@ -37,25 +37,44 @@ bool event_failed(const struct event *e)
 	return has_status(e) && e->status == STATUS_ERROR;
 }
 
-void trace_bounds(const struct event_ref *refs, size_t n, int64_t *ret_start, int64_t *ret_duration)
-{
-	int64_t start = INT64_MAX, end = 0;
+/* --- what a trace is as a whole --- */
 
+/* Only the times. */
+static void fold_times(struct trace_fold *f, const struct event_ref *refs, size_t n)
+{
+	if (n > 0 && !f->any) {
+		f->first_ns = clamp_ns(event_get(refs[0])->time_ns);
+		f->any = true;
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = event_get(refs[i]);
 
 		if (!is_block(e) && e->type != EVENT_END)
 			continue;
 		if (is_block(e) && e->time_ns != 0)
-			start = MIN(start, clamp_ns(e->time_ns));
-		end = MAX(end, last_ns(e));
+			f->start_ns = MIN(f->start_ns, clamp_ns(e->time_ns));
+		f->end_ns = MAX(f->end_ns, last_ns(e));
 	}
+}
+
+static void fold_bounds(const struct trace_fold *f, int64_t *ret_start, int64_t *ret_duration)
+{
+	int64_t start = f->start_ns, end = f->end_ns;
+
 	if (start == INT64_MAX) { /* logs or native events alone */
-		start = n ? clamp_ns(event_get(refs[0])->time_ns) : 0;
+		start = f->first_ns;
 		end = MAX(end, start);
 	}
 	*ret_start = start;
 	*ret_duration = end > start ? end - start : 0;
+}
+
+void trace_bounds(const struct event_ref *refs, size_t n, int64_t *ret_start, int64_t *ret_duration)
+{
+	struct trace_fold f = {.start_ns = INT64_MAX};
+
+	fold_times(&f, refs, n);
+	fold_bounds(&f, ret_start, ret_duration);
 }
 
 static bool has_tag(const struct batch *b, const struct event *e, const struct store_tag *tag)
@@ -81,26 +100,48 @@ static bool block_matches(const struct batch *b, const struct event *e, const st
 	return true;
 }
 
+void trace_fold_begin(struct trace_fold *f, const struct store_query *q)
+{
+	*f = (struct trace_fold){
+		.query = q,
+		.start_ns = INT64_MAX,
+		.some = !q->service.n && !q->operation.n && !q->owner.n && q->tag_n == 0,
+	};
+}
+
+void trace_fold_add(struct trace_fold *f, const struct event_ref *refs, size_t n)
+{
+	const struct store_query *q = f->query;
+
+	fold_times(f, refs, n);
+	for (size_t i = 0; i < n && !(f->some && (f->errors || !q->errors)); i++) {
+		const struct event *e = event_get(refs[i]);
+
+		f->errors |= event_failed(e);
+		if (!f->some && is_block(e))
+			f->some = block_matches(refs[i].batch, e, q);
+	}
+}
+
+bool trace_fold_matches(const struct trace_fold *f, int64_t *ret_start, int64_t *ret_duration)
+{
+	const struct store_query *q = f->query;
+
+	fold_bounds(f, ret_start, ret_duration);
+	return f->some && (f->errors || !q->errors) && !(q->from_ns && *ret_start < q->from_ns) &&
+	       !(q->to_ns && *ret_start >= q->to_ns) &&
+	       !(q->min_duration_ns && *ret_duration < q->min_duration_ns) &&
+	       !(q->max_duration_ns && *ret_duration > q->max_duration_ns);
+}
+
 bool trace_matches(const struct event_ref *refs, size_t n, const struct store_query *q,
 		   int64_t *ret_start_ns, int64_t *ret_duration_ns)
 {
-	bool some = !q->service.n && !q->operation.n && !q->owner.n && q->tag_n == 0;
-	bool errors = false;
+	struct trace_fold f;
 
-	trace_bounds(refs, n, ret_start_ns, ret_duration_ns);
-	if ((q->from_ns && *ret_start_ns < q->from_ns) || (q->to_ns && *ret_start_ns >= q->to_ns) ||
-	    (q->min_duration_ns && *ret_duration_ns < q->min_duration_ns) ||
-	    (q->max_duration_ns && *ret_duration_ns > q->max_duration_ns))
-		return false;
-	for (size_t i = 0; i < n && !(some && (errors || !q->errors)); i++) {
-		const struct event *e = event_get(refs[i]);
-
-		if (event_failed(e))
-			errors = true;
-		if (!some && is_block(e))
-			some = block_matches(refs[i].batch, e, q);
-	}
-	return some && (errors || !q->errors);
+	trace_fold_begin(&f, q);
+	trace_fold_add(&f, refs, n);
+	return trace_fold_matches(&f, ret_start_ns, ret_duration_ns);
 }
 
 /* What makes two rows the same span sent twice. */
@@ -274,9 +315,18 @@ int trace_summarise(const struct event_ref *refs, size_t n, struct arena *arena,
 	return 0;
 }
 
-int trace_order(int64_t a_start_ns, struct trace_id a, int64_t b_start_ns, struct trace_id b)
+int trace_key_order(enum store_order order, const struct trace_key *a, const struct trace_key *b)
 {
-	if (a_start_ns != b_start_ns)
-		return a_start_ns > b_start_ns ? -1 : 1;
-	return memcmp(a.b, b.b, sizeof(a.b));
+	if (order == STORE_SLOWEST && a->duration_ns != b->duration_ns)
+		return a->duration_ns > b->duration_ns ? -1 : 1;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns > b->start_ns ? -1 : 1;
+	return memcmp(a->id.b, b->id.b, sizeof(a->id.b));
+}
+
+bool trace_key_is_after(const struct store_query *q, const struct trace_key *key)
+{
+	const struct trace_key last = {q->after_start_ns, q->after_duration_ns, q->after_id};
+
+	return !q->after || trace_key_order(q->order, key, &last) > 0;
 }

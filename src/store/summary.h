@@ -24,15 +24,48 @@ bool event_failed(const struct event *e);
 bool trace_matches(const struct event_ref *refs, size_t n, const struct store_query *query,
 		   int64_t *ret_start_ns, int64_t *ret_duration_ns);
 
+/* The same for a trace that comes in parts, in order of arrival: begin, add each, ask. */
+struct trace_fold {
+	const struct store_query *query; /* borrowed */
+	int64_t start_ns, end_ns, first_ns;
+	bool some, errors, any;
+};
+
+void trace_fold_begin(struct trace_fold *f, const struct store_query *query);
+void trace_fold_add(struct trace_fold *f, const struct event_ref *refs, size_t n);
+/* As trace_matches(). */
+bool trace_fold_matches(const struct trace_fold *f, int64_t *ret_start_ns,
+			int64_t *ret_duration_ns);
+
 /* Fills a summary; texts and arrays lie in the arena.  The same span sent twice counts once.
  * -ENOMEM. */
 int trace_summarise(const struct event_ref *refs, size_t n, struct arena *arena,
 		    struct trace_summary *ret_summary);
 
+/* Spans and errors by service and operation, added up from wherever they are known.  Texts are
+ * borrowed until the list is made.  -ENOMEM. */
+struct service_tally;
+struct service_tally *service_tally_new(void); /* NULL when out of memory */
+struct service_tally *service_tally_free(struct service_tally *t);
+int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
+		      uint64_t spans, uint64_t errors);
+int service_tally_rows(struct service_tally *t, const struct event_ref *refs, size_t n);
+/* The end of it: nothing may be added afterwards. */
+int service_tally_list(struct service_tally *t, struct service_list *ret_list);
+
 /* Counts spans and errors by service and lists its operations.  -ENOMEM. */
 int services_summarise(const struct event_ref *refs, size_t n, struct service_list *ret_list);
 
-/* Newest first; equal starts by id. */
-int trace_order(int64_t a_start_ns, struct trace_id a, int64_t b_start_ns, struct trace_id b);
+/* What a search sorts by. */
+struct trace_key {
+	int64_t start_ns, duration_ns;
+	struct trace_id id;
+};
+
+/* Below 0 when a comes before b. */
+int trace_key_order(enum store_order order, const struct trace_key *a, const struct trace_key *b);
+
+/* Does the trace sort behind where the query's last page ended? */
+bool trace_key_is_after(const struct store_query *query, const struct trace_key *key);
 
 #endif

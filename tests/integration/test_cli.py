@@ -104,7 +104,8 @@ def test_conditions_choose_traces(run, shop, conditions, found):
     assert (SHOP_ID in done.stdout) == found
 
 
-def test_pages_go_on_where_the_last_one_ended(run, server):
+@pytest.mark.parametrize('order', ['newest', 'slowest'])
+def test_pages_go_on_where_the_last_one_ended(run, server, order):
     spans = [{'traceId': f'{i + 1:032x}', 'spanId': f'{i + 1:016x}', 'name': 'n', 'startTimeUnixNano': str(10**18 + i // 2),
               'endTimeUnixNano': str(10**18 + 10)} for i in range(25)]
     status, _, body = server.request('/v1/traces', port='otlp-http', body={'resourceSpans': [{'scopeSpans': [{'spans': spans}]}]})
@@ -112,7 +113,7 @@ def test_pages_go_on_where_the_last_one_ended(run, server):
     seen, cursor = [], None
     while True:
         more = ['--cursor', cursor] if cursor else []
-        done = run('traces', '--json', '--limit', '7', *more, server=server)
+        done = run('traces', '--json', '--limit', '7', '--order', order, *more, server=server)
         seen += [json.loads(line)['traceId'] for line in done.stdout.splitlines()]
         if '--cursor ' not in done.stderr:
             break

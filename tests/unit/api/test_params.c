@@ -24,7 +24,7 @@ static void everything_can_be_asked(void **state)
 	assert_int_equal(
 		parse("service=a%20b&operation=GET+%2F&tag=k%3Dv%3Dw&tags=x=&minDuration=1.5s&"
 		      "maxDuration=2m&start=-1h&end=2023-11-14T22:13:20Z&errors=true&limit=7&"
-		      "cursor=5-0102&format=otlp",
+		      "cursor=5-7-0102&order=slowest&format=otlp",
 		      &p, &req, &e),
 		0);
 	assert_text(p.query.service, "a b");
@@ -41,6 +41,8 @@ static void everything_can_be_asked(void **state)
 	assert_int_equal(p.query.limit, 7);
 	assert_true(p.query.after);
 	assert_int_equal(p.query.after_start_ns, 5);
+	assert_int_equal(p.query.after_duration_ns, 7);
+	assert_int_equal(p.query.order, STORE_SLOWEST);
 	assert_int_equal(p.query.after_id.b[15], 2);
 	assert_text(p.format, "otlp");
 	assert_true(p.filtered);
@@ -73,6 +75,8 @@ static void mistakes_name_the_parameter(void **state)
 		{"limit=10001", "limit: '10001' is not a number from 1 to 10000"},
 		{"errors=maybe", "errors: 'maybe' is neither true nor false"},
 		{"cursor=x", "cursor: 'x' is not one that an answer's \"next\" gave"},
+		{"order=oldest", "order: 'oldest' is neither newest nor slowest"},
+		{"cursor=1-0102", "cursor: '1-0102' is not one that an answer's \"next\" gave"},
 		{"cursor=1-", "cursor: '1-' is not one that an answer's \"next\" gave"},
 		{"service=%zz", "the query is not percent-encoded as it should be"},
 	};
@@ -103,7 +107,7 @@ static void too_many_tags_are_refused(void **state)
 
 static void a_cursor_reads_back(void **state)
 {
-	struct trace_summary row = {.start_ns = 42, .id = {{1, 2, 3}}};
+	struct trace_summary row = {.start_ns = 42, .duration_ns = 9, .id = {{1, 2, 3}}};
 	char text[CURSOR_TEXT_BYTES], query[96] = "cursor=";
 	struct http_request req;
 	struct params p;
@@ -113,6 +117,7 @@ static void a_cursor_reads_back(void **state)
 	strcat(query, text);
 	assert_int_equal(parse(query, &p, &req, &e), 0);
 	assert_int_equal(p.query.after_start_ns, 42);
+	assert_int_equal(p.query.after_duration_ns, 9);
 	assert_true(trace_id_eq(p.query.after_id, row.id));
 	arena_done(&req.arena);
 }

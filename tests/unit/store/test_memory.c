@@ -166,6 +166,15 @@ static void searches_filter_and_order_newest_first(void **state)
 	check_find(s, (struct store_query){.max_duration_ns = 20}, "2 1");
 	check_find(s, (struct store_query){.from_ns = 3000, .to_ns = 5000}, "4 3");
 	check_find(s, (struct store_query){.owner = SLICE("nobody")}, "");
+	check_find(s, (struct store_query){.order = STORE_SLOWEST, .limit = 3}, "10 9 8");
+	check_find(s,
+		   (struct store_query){.order = STORE_SLOWEST,
+					.max_duration_ns = 50,
+					.after = true,
+					.after_duration_ns = 40,
+					.after_start_ns = 4000,
+					.after_id = {{[15] = 4}}},
+		   "3 2 1");
 	store_close(s);
 }
 

@@ -1,0 +1,74 @@
+/* infer/best_confidence.c - confidence of the links of a node with single calls.
+ *
+ * Each candidate that does not have the call is asked what an exchange would cost: of this call
+ * alone, and of this call with all that it sets off, against whatever the candidate has there. */
+#include "infer/best_confidence.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+
+#define TEMPER  0.45   /* exponent of likelihood ratios */
+#define CERTAIN 0.999F /* nothing inferred is surer than this where there was a choice */
+
+float confidence_of(double others)
+{
+	return fminf((float)(1 / (1 + pow(others, TEMPER))), CERTAIN);
+}
+
+static bool contains(const struct view *v, uint32_t parent, uint32_t child)
+{
+	return v->parent_start[parent] <= v->child_start[child] &&
+	       v->parent_end[parent] >= v->child_end[child];
+}
+
+/* Log-likelihood ratio of exchanging the calls of `block` between p and q; -INFINITY if impossible.
+ * An empty place may be exchanged too. */
+static double exchange(const struct single *s, uint32_t p, uint32_t q, uint32_t block)
+{
+	const struct view *v = s->view;
+	unsigned n = s->model->endpoint_n;
+	const uint32_t *a = s->child + (size_t)p * n, *b = s->child + (size_t)q * n;
+	uint32_t of_p[SINGLE_ENDPOINTS_MAX], of_q[SINGLE_ENDPOINTS_MAX];
+
+	for (unsigned e = 0; e < n; e++) {
+		bool swap = block >> e & 1;
+
+		if (swap && ((a[e] != VIEW_NONE && !contains(v, q, a[e])) ||
+			     (b[e] != VIEW_NONE && !contains(v, p, b[e]))))
+			return -INFINITY;
+		of_p[e] = swap ? b[e] : a[e];
+		of_q[e] = swap ? a[e] : b[e];
+	}
+	return single_score(s, p, of_p) + single_score(s, q, of_q) - single_score(s, p, a) -
+	       single_score(s, q, b);
+}
+
+void confidence_single(const struct single *s)
+{
+	const struct view *v = s->view;
+	uint32_t blocks[SINGLE_ENDPOINTS_MAX];
+
+	for (unsigned e = 0; e < s->model->endpoint_n; e++)
+		blocks[e] = single_subtree(s->model, e);
+	for (uint32_t c = 0; c < v->child_n; c++) {
+		unsigned e = v->child_endpoint[c];
+		uint32_t owner = v->owner[c];
+		double others = 0;
+
+		if (owner == VIEW_NONE) {
+			v->confidence[c] = 0.5F;
+			continue;
+		}
+		for (uint32_t k = v->candidate_first[c]; k < v->candidate_first[c + 1]; k++) {
+			uint32_t q = v->candidate[k];
+
+			if (q == owner)
+				continue;
+			others += exp(fmin(exchange(s, owner, q, 1U << e), 0));
+			if (blocks[e] != 1U << e)
+				others += exp(fmin(exchange(s, owner, q, blocks[e]), 0));
+		}
+		v->confidence[c] = others > 0 ? confidence_of(others) : 1;
+	}
+}

@@ -1,0 +1,22 @@
+/* infer/best_confidence.h - how sure a link is.
+ *
+ * The answer is the likeliest one; a link is as sure as the answers without it are unlikely.  The
+ * ones that matter differ in an exchange between two parents, so the sum over those stands for all
+ * others: confidence = 1 / (1 + sum of likelihood ratios), tempered because delays were learnt from
+ * the very answer they judge. */
+#ifndef CAUSET_INFER_BEST_CONFIDENCE_H
+#define CAUSET_INFER_BEST_CONFIDENCE_H
+
+#include "infer/best_repeat.h"
+#include "infer/best_single.h"
+
+/* Fills view->confidence for the answer that s holds. */
+void confidence_single(const struct single *s);
+
+/* The same for chains.  -ENOMEM. */
+int confidence_chains(const struct repeat_model *m, const struct chains *c);
+
+/* From the sum of likelihood ratios of other answers to a probability. */
+float confidence_of(double others);
+
+#endif
