@@ -20,11 +20,12 @@ enum stream_mode { STREAM_PLAIN, STREAM_ZSTD, STREAM_SAME };
 bool column_looks_packable(const uint8_t *bytes, size_t n)
 {
 	uint16_t count[256] = {0};
-	size_t taken = n < SAMPLE ? n : SAMPLE, step = n / taken ? n / taken : 1;
+	size_t taken = n < SAMPLE ? n : SAMPLE, step;
 	uint64_t squares = 0, random;
 
 	if (n < SMALLEST)
 		return false;
+	step = n / taken;
 	for (size_t i = 0; i < taken; i++)
 		count[bytes[i * step]]++;
 	for (int i = 0; i < 256; i++)

@@ -27,7 +27,7 @@ enum row_level { LEVEL_BLOCK, LEVEL_POINT, LEVEL_LINK, LEVELS };
 enum entry_class { ENTRY_FIXED, ENTRY_VAR, ENTRY_LOOSE };
 
 struct shape_entry {
-	uint32_t key;  /* string code; 0 for LOOSE */
+	uint32_t key;  /* string code, or enum field_key */
 	uint8_t type;  /* enum value_type */
 	uint8_t class; /* enum entry_class */
 	uint16_t unused;
@@ -35,8 +35,32 @@ struct shape_entry {
 			   code of the packed value (store/packed_value.h).  Others: attr.bits */
 };
 
+/* Entries that are no attributes: the row's name if it is not FIXED, and what stands in its extra.
+ * Keys above all string codes. */
+enum field_key {
+	FIELD_NAME = (1 << 28) - 16,
+	FIELD_TRACE_STATE,
+	FIELD_STATUS_MESSAGE,
+	FIELD_SEVERITY_TEXT,
+	FIELD_UNKNOWN,
+	FIELD_UNKNOWN_STATUS,
+	FIELD_DROPPED_ATTRIBUTES,
+	FIELD_DROPPED_POINTS,
+	FIELD_DROPPED_LINKS,
+	FIELD_LINK_HIGH, /* the linked trace's id, as two big-endian numbers */
+	FIELD_LINK_LOW,
+	FIELD_OBSERVED,
+	FIELD_BODY,
+	FIELD_BODY_KEY,
+	FIELD_LOOSE, /* the key of a LOOSE entry */
+	FIELD_KEYS_END
+};
+
+#define NAME_VARIES UINT32_MAX
+
 struct shape {
-	uint32_t name, resource, scope;
+	uint32_t name; /* or NAME_VARIES: the first entry, with the key FIELD_NAME, says how */
+	uint32_t resource, scope;
 	uint32_t flags;
 	int32_t kind, status;
 	uint8_t type, format;
@@ -44,8 +68,10 @@ struct shape {
 	uint32_t entry_first; /* into shapes.entries */
 	uint32_t entry_n;
 	uint32_t rows;    /* in this segment */
-	uint16_t loose_n; /* of its entries */
+	uint32_t loose_n; /* of its entries */
+	uint16_t form;    /* enum row_form: how the plain fields are kept */
 	uint8_t level;    /* enum row_level */
+	bool has_parent;  /* id2 is not 0 */
 };
 
 struct shapes {
@@ -72,6 +98,8 @@ uint32_t tables_find(const struct segment_tables *t, struct slice text);
 const struct batch *tables_batch(const struct segment_tables *t);
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource);
 uint32_t tables_sender(const struct segment_tables *t, uint32_t resource);
+uint64_t tables_threshold(const struct segment_tables *t,
+			  uint32_t resource); /* batch.kept_threshold */
 
 /* --- zone maps --- */
 

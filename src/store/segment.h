@@ -6,7 +6,8 @@
  * nothing but the tables behind them, which are loaded when first asked for.
  *
  * What comes back is what went in, except: the time a batch was received (known for the segment as
- * a whole, segment_info), codes and indices, and the bytes of `unused` fields.  Rows of one trace
+ * a whole, segment_info; batches that come back have its received_min_ns), codes and indices, an
+ * extra that says nothing, and the bytes of `unused` fields.  Rows of one trace
  * come back in the order they were added; rows whose owner or sender differ come in different
  * batches. */
 #ifndef CAUSET_STORE_SEGMENT_H
@@ -65,6 +66,8 @@ int segment_writer_add(struct segment_writer *w, const struct event_ref *refs, s
 /* What is only known at the end. */
 struct segment_seal {
 	uint64_t seq_first, seq_last; /* of the batches in it */
+	/* When rows come from other segments: what those said.  Both 0: as the batches say. */
+	int64_t received_min_ns, received_max_ns;
 	/* Traces of this segment that have, or may have, pieces in other segments: any order. */
 	const struct trace_id *split;
 	size_t split_n;

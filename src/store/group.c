@@ -1,0 +1,449 @@
+/* store/group.c - an open group: bytes, blocks and the columns that scans use. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "core/varint.h"
+#include "store/group_int.h"
+
+static const char *const block_names[BLOCK_VALUES] = {"rows of pieces",
+						      "starts of pieces",
+						      "durations of pieces",
+						      "shapes",
+						      "durations",
+						      "times",
+						      "times of points",
+						      "trace ids",
+						      "ids",
+						      "ids by distance",
+						      "parents",
+						      "other ids",
+						      "units",
+						      "sequence numbers",
+						      "loose attributes",
+						      "UUIDs"};
+
+int group_bad(struct segment_group *g, const char *what)
+{
+	snprintf(g->error, sizeof(g->error), "%s: group %u: the %s are damaged", g->segment->name,
+		 g->number, what);
+	return -EBADMSG;
+}
+
+const char *group_error(const struct segment_group *g)
+{
+	return g->error;
+}
+
+/* --- opening --- */
+
+static int read_to(struct segment_group *g, size_t n)
+{
+	int r;
+
+	if (n <= g->byte_n)
+		return 0;
+	if (!vec_reserve(&g->bytes, &g->byte_capacity, n, 1))
+		return -ENOMEM;
+	r = fs_read_all(g->segment->fs, g->segment->fd, g->bytes + g->byte_n, n - g->byte_n,
+			g->zone->offset + g->byte_n);
+	if (r < 0) {
+		snprintf(g->error, sizeof(g->error), "%s: group %u cannot be read",
+			 g->segment->name, g->number);
+		return r == -ENODATA ? -EBADMSG : r;
+	}
+	g->byte_n = n;
+	return 0;
+}
+
+static int add_column(struct segment_group *g, uint32_t column, struct block_place place)
+{
+	struct loaded_column *c;
+
+	if (column >= g->tables->column_n || place.n == 0 ||
+	    (g->column_n > 0 && g->columns[g->column_n - 1].column >= column))
+		return group_bad(g, "directory");
+	/* Columns of an earlier group keep their memory for this one. */
+	if (g->column_n == g->column_used) {
+		if (!vec_reserve(&g->columns, &g->column_capacity, g->column_n + 1,
+				 sizeof(*g->columns)))
+			return -ENOMEM;
+		g->columns[g->column_used++] = (struct loaded_column){0};
+	}
+	c = &g->columns[g->column_n++];
+	c->column = column;
+	c->place = place;
+	c->decoded = c->has_rows = false;
+	return 0;
+}
+
+static int parse_directory(struct segment_group *g)
+{
+	const uint8_t *p = (const uint8_t *)g->bytes, *end = p + g->zone_place->directory_bytes;
+	uint64_t id, n, bytes, at = 0, room = g->zone->bytes - g->zone_place->directory_bytes;
+
+	if (segment_checksum(p, (size_t)(end - p)) != g->zone_place->directory_checksum)
+		return group_bad(g, "directory");
+	memset(g->fixed, 0, sizeof(g->fixed));
+	g->column_n = 0;
+	while (p < end) {
+		struct block_place place;
+		int r = 0;
+
+		if (!(p = varint_decode(p, end, &id)) || !(p = varint_decode(p, end, &n)) ||
+		    !(p = varint_decode(p, end, &bytes)) || end - p < 4 || bytes > room - at ||
+		    n > COLUMN_MAX_VALUES || n == 0)
+			return group_bad(g, "directory");
+		place = (struct block_place){.at = (uint32_t)at, (uint32_t)bytes, (uint32_t)n, 0};
+		memcpy(&place.checksum, p, 4);
+		p += 4;
+		at += bytes;
+		if (id >= BLOCK_VALUES)
+			r = id - BLOCK_VALUES > UINT32_MAX
+				    ? group_bad(g, "directory")
+				    : add_column(g, (uint32_t)(id - BLOCK_VALUES), place);
+		else if (g->fixed[id].n)
+			r = group_bad(g, "directory");
+		else
+			g->fixed[id] = place;
+		if (r < 0)
+			return r;
+	}
+	return at == room ? 0 : group_bad(g, "directory");
+}
+
+static int row_room(struct segment_group *g)
+{
+	size_t n = g->zone->rows;
+	uint64_t *wide;
+	uint32_t *narrow;
+
+	if (n <= g->row_capacity)
+		return 0;
+	g->row_capacity = 0;
+	free(g->durations);
+	free(g->codes);
+	free(g->pieces);
+	/* One piece of memory for all arrays of one width. */
+	wide = g->durations = malloc((10 * n + 10) * sizeof(*wide));
+	narrow = g->codes = malloc((5 * n + 5) * sizeof(*narrow));
+	g->pieces = malloc((n + 1) * sizeof(*g->pieces));
+	if (!wide || !narrow || !g->pieces)
+		return -ENOMEM;
+	g->times = wide += n + 1;
+	g->id1 = wide += n + 1;
+	g->id2 = wide += n + 1;
+	g->units = wide += n + 1;
+	g->seqs = wide += n + 1;
+	g->scratch = wide += n + 1; /* two a row */
+	g->piece_start = (int64_t *)(wide += 2 * n + 2);
+	g->piece_duration = (int64_t *)(wide += n + 1);
+	g->shapes = narrow += n + 1;
+	g->piece_first = narrow += n + 1;
+	g->parents = (int32_t *)(narrow += n + 1);
+	g->child = (int32_t *)(narrow += n + 1);
+	g->row_capacity = n;
+	return 0;
+}
+
+int group_reopen_int(struct segment_group *g, uint32_t number, bool whole)
+{
+	int r;
+
+	if (number >= g->tables->zone_n)
+		return -EINVAL;
+	g->number = number;
+	g->zone = &g->tables->zones[number];
+	g->zone_place = &g->tables->places[number];
+	g->byte_n = 0;
+	g->have = 0;
+	g->column_n = 0;
+	g->error[0] = '\0';
+	r = read_to(g, whole ? g->zone->bytes : g->zone_place->hot_bytes);
+	if (r == 0)
+		r = parse_directory(g);
+	return r == 0 ? row_room(g) : r;
+}
+
+int group_open_int(struct segment *s, uint32_t number, bool whole, struct segment_group **ret_group)
+{
+	_cleanup_(group_closep)
+	struct segment_group *g = calloc(1, sizeof(*g));
+	struct error error;
+	int r;
+
+	if (!g)
+		return -ENOMEM;
+	r = segment_pin_error(s, &g->tables, &error);
+	if (r < 0)
+		return r;
+	g->segment = segment_ref(s);
+	g->codec = column_codec_new();
+	if (!g->codec)
+		return -ENOMEM;
+	r = group_reopen_int(g, number, whole);
+	if (r < 0)
+		return r;
+	*ret_group = TAKE_PTR(g);
+	return 0;
+}
+
+int group_open(struct segment *s, uint32_t number, struct segment_group **ret_group)
+{
+	return group_open_int(s, number, false, ret_group);
+}
+
+int group_reopen(struct segment_group *g, uint32_t number)
+{
+	return group_reopen_int(g, number, false);
+}
+
+struct segment_group *group_close(struct segment_group *g)
+{
+	if (!g)
+		return NULL;
+	for (size_t i = 0; i < g->column_used; i++) {
+		free(g->columns[i].numbers);
+		free(g->columns[i].rows);
+		text_column_done(&g->columns[i].text);
+	}
+	free(g->columns);
+	free(g->bytes);
+	free(g->durations);
+	free(g->codes);
+	free(g->pieces);
+	free(g->loose);
+	free(g->uuids);
+	free(g->expected);
+	column_codec_free(g->codec);
+	if (g->segment) {
+		segment_unpin(g->segment);
+		segment_unref(g->segment);
+	}
+	free(g);
+	return NULL;
+}
+
+const struct segment_tables *group_tables(const struct segment_group *g)
+{
+	return g->tables;
+}
+
+const struct group_zone *group_zone(const struct segment_group *g)
+{
+	return g->zone;
+}
+
+/* --- blocks --- */
+
+int group_block_at(struct segment_group *g, const struct block_place *place, const char *what,
+		   struct slice *ret_block)
+{
+	size_t from = (size_t)g->zone_place->directory_bytes + place->at;
+	int r = 0;
+
+	if (from + place->bytes > g->byte_n)
+		r = read_to(g, g->zone->bytes);
+	if (r < 0)
+		return r;
+	if ((uint32_t)segment_checksum(g->bytes + from, place->bytes) != place->checksum)
+		return group_bad(g, what);
+	*ret_block = slice_of(g->bytes + from, place->bytes);
+	return 0;
+}
+
+int group_block(struct segment_group *g, enum group_block block, size_t n, struct slice *ret_block)
+{
+	if (g->fixed[block].n != n)
+		return group_bad(g, block_names[block]);
+	*ret_block = slice_of(NULL, 0);
+	return n ? group_block_at(g, &g->fixed[block], block_names[block], ret_block) : 0;
+}
+
+/* What a decoder said, with the block's name where it is damage. */
+int group_decoded(struct segment_group *g, enum group_block block, int r)
+{
+	return r == -EBADMSG ? group_bad(g, block_names[block]) : r;
+}
+
+int group_need_codes(struct segment_group *g)
+{
+	struct slice block;
+	int r;
+
+	if (g->have & HAVE_CODES)
+		return 0;
+	r = group_block(g, BLOCK_SHAPE, g->zone->rows, &block);
+	if (r == 0)
+		r = group_decoded(g, BLOCK_SHAPE,
+				  column_decode_codes(g->codec, block, g->zone->rows,
+						      g->zone->shape_n, g->codes));
+	if (r == 0)
+		g->have |= HAVE_CODES;
+	return r;
+}
+
+int group_shapes(struct segment_group *g, const uint32_t **ret_codes)
+{
+	int r = group_need_codes(g);
+
+	if (r < 0)
+		return r;
+	if (!(g->have & HAVE_SHAPES))
+		for (uint32_t i = 0; i < g->zone->rows; i++)
+			g->shapes[i] = g->zone->shapes[g->codes[i]];
+	g->have |= HAVE_SHAPES;
+	*ret_codes = g->shapes;
+	return 0;
+}
+
+/* --- tables --- */
+
+const struct shapes *tables_shapes(const struct segment_tables *t)
+{
+	return &t->shapes;
+}
+
+uint32_t tables_strings(const struct segment_tables *t)
+{
+	return (uint32_t)t->batch->strings;
+}
+
+struct slice tables_text(const struct segment_tables *t, uint32_t code)
+{
+	return batch_text(t->batch, code);
+}
+
+const struct batch *tables_batch(const struct segment_tables *t)
+{
+	return t->batch;
+}
+
+uint32_t tables_owner(const struct segment_tables *t, uint32_t resource)
+{
+	return t->sources[t->resource_source[resource]].owner;
+}
+
+uint32_t tables_sender(const struct segment_tables *t, uint32_t resource)
+{
+	return t->sources[t->resource_source[resource]].sender;
+}
+
+uint64_t tables_threshold(const struct segment_tables *t, uint32_t resource)
+{
+	return t->sources[t->resource_source[resource]].kept_threshold;
+}
+
+uint32_t tables_groups(const struct segment_tables *t)
+{
+	return t->zone_n;
+}
+
+const struct group_zone *tables_zone(const struct segment_tables *t, uint32_t group)
+{
+	return &t->zones[group];
+}
+
+/* --- pieces --- */
+
+int group_need_piece_times(struct segment_group *g)
+{
+	uint32_t n = g->zone->pieces, row = 0;
+	struct slice block;
+	int r;
+
+	if (g->have & HAVE_PIECE_TIMES)
+		return 0;
+	r = group_block(g, BLOCK_PIECE_ROWS, n, &block);
+	if (r == 0)
+		r = group_decoded(g, BLOCK_PIECE_ROWS,
+				  column_decode_u64(g->codec, block, n, g->scratch));
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		g->piece_first[i] = row;
+		if (g->scratch[i] == 0 || g->scratch[i] > g->zone->rows - row)
+			return group_bad(g, block_names[BLOCK_PIECE_ROWS]);
+		row += (uint32_t)g->scratch[i];
+	}
+	if (r == 0 && row != g->zone->rows)
+		return group_bad(g, block_names[BLOCK_PIECE_ROWS]);
+	g->piece_first[n] = row;
+	if (r == 0)
+		r = group_block(g, BLOCK_PIECE_START, n, &block);
+	if (r == 0)
+		r = group_decoded(g, BLOCK_PIECE_START,
+				  column_decode_i64(g->codec, block, n, g->piece_start));
+	for (uint32_t i = 1; i < n && r == 0; i++)
+		g->piece_start[i] =
+			(int64_t)((uint64_t)g->piece_start[i] + (uint64_t)g->piece_start[i - 1]);
+	if (r == 0)
+		r = group_block(g, BLOCK_PIECE_DURATION, n, &block);
+	if (r == 0)
+		r = group_decoded(
+			g, BLOCK_PIECE_DURATION,
+			column_decode_u64(g->codec, block, n, (uint64_t *)g->piece_duration));
+	if (r == 0)
+		g->have |= HAVE_PIECE_TIMES;
+	return r;
+}
+
+int group_piece_times(struct segment_group *g, const int64_t **ret_start_ns,
+		      const int64_t **ret_duration_ns, const uint32_t **ret_first, uint32_t *ret_n)
+{
+	int r = group_need_piece_times(g);
+
+	if (r < 0)
+		return r;
+	*ret_start_ns = g->piece_start;
+	*ret_duration_ns = g->piece_duration;
+	*ret_first = g->piece_first;
+	*ret_n = g->zone->pieces;
+	return 0;
+}
+
+static int need_pieces(struct segment_group *g)
+{
+	uint32_t n = g->zone->pieces;
+	struct trace_id *ids = (struct trace_id *)(void *)g->scratch;
+	struct slice block;
+	int r = group_need_piece_times(g);
+
+	if (r == 0)
+		r = group_need_codes(g);
+	if (r < 0 || g->have & HAVE_PIECES)
+		return r;
+	r = group_block(g, BLOCK_PIECE_ID, n, &block);
+	if (r == 0)
+		r = group_decoded(g, BLOCK_PIECE_ID,
+				  column_decode_fixed(g->codec, block, sizeof(*ids), n, ids));
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		struct group_piece *p = &g->pieces[i];
+
+		*p = (struct group_piece){.id = ids[i],
+					  .first = g->piece_first[i],
+					  .rows = g->piece_first[i + 1] - g->piece_first[i],
+					  .start_ns = g->piece_start[i],
+					  .duration_ns = g->piece_duration[i]};
+		for (uint32_t j = p->first; j < p->first + p->rows && !p->errors; j++) {
+			const struct shape *s = group_shape(g, g->codes[j]);
+
+			p->errors = row_failed(s->type, s->status);
+		}
+	}
+	if (r == 0)
+		g->have |= HAVE_PIECES;
+	return r;
+}
+
+int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces, uint32_t *ret_n)
+{
+	int r = need_pieces(g);
+
+	if (r < 0)
+		return r;
+	*ret_pieces = g->pieces;
+	*ret_n = g->zone->pieces;
+	return 0;
+}

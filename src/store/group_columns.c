@@ -1,0 +1,224 @@
+/* store/group_columns.c - the columns of values of a group, and which row each value belongs to. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "store/group_int.h"
+
+int group_need_loose(struct segment_group *g)
+{
+	struct slice block;
+	size_t n = 0;
+	int r = group_need_codes(g);
+
+	if (r < 0 || g->have & HAVE_LOOSE)
+		return r;
+	for (uint32_t i = 0; i < g->zone->rows; i++)
+		n += group_shape(g, g->codes[i])->loose_n;
+	if (n > COLUMN_MAX_VALUES)
+		return group_bad(g, "loose attributes");
+	r = group_block(g, BLOCK_LOOSE, n, &block);
+	if (r < 0)
+		return r;
+	if (!vec_reserve(&g->loose, &g->loose_capacity, n + 1, sizeof(*g->loose)))
+		return -ENOMEM;
+	if (n)
+		r = group_decoded(
+			g, BLOCK_LOOSE,
+			column_decode_codes(g->codec, block, n, g->tables->column_n, g->loose));
+	g->loose_n = n;
+	if (r == 0)
+		g->have |= HAVE_LOOSE;
+	return r;
+}
+
+int group_need_expected(struct segment_group *g)
+{
+	const struct segment_tables *t = g->tables;
+	int r = group_need_loose(g);
+
+	if (r < 0 || g->have & HAVE_EXPECTED)
+		return r;
+	if (!vec_reserve(&g->expected, &g->expected_capacity, (size_t)t->column_n + 1,
+			 sizeof(*g->expected)))
+		return -ENOMEM;
+	memset(g->expected, 0, ((size_t)t->column_n + 1) * sizeof(*g->expected));
+	memset(g->scratch, 0, g->zone->shape_n * sizeof(*g->scratch));
+	for (uint32_t i = 0; i < g->zone->rows; i++)
+		g->scratch[g->codes[i]]++;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
+		const struct shape *s = group_shape(g, i);
+
+		for (uint32_t e = s->entry_first; e < s->entry_first + s->entry_n; e++)
+			if (t->entries[e].class == ENTRY_VAR && t->entries[e].type != VALUE_EMPTY)
+				g->expected[t->entry_columns[e]] += g->scratch[i];
+	}
+	for (size_t i = 0; i < g->loose_n; i++)
+		g->expected[g->loose[i]] += t->columns[g->loose[i]].type != VALUE_EMPTY;
+	g->have |= HAVE_EXPECTED;
+	return 0;
+}
+
+struct loaded_column *group_find_column(struct segment_group *g, uint32_t column)
+{
+	size_t low = 0, high = g->column_n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (g->columns[mid].column < column)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < g->column_n && g->columns[low].column == column ? &g->columns[low] : NULL;
+}
+
+static int need_uuids(struct segment_group *g)
+{
+	size_t n = g->fixed[BLOCK_UUID].n;
+	struct slice block;
+	int r;
+
+	if (g->have & HAVE_UUIDS)
+		return 0;
+	r = group_block(g, BLOCK_UUID, n, &block);
+	if (r < 0)
+		return r;
+	/* At most as many as the group has bytes for, unless they are all alike. */
+	if (!vec_reserve(&g->uuids, &g->uuid_capacity, n + 1, sizeof(*g->uuids)))
+		return -ENOMEM;
+	if (n)
+		r = group_decoded(g, BLOCK_UUID,
+				  column_decode_fixed(g->codec, block, UUID_BYTES, n, g->uuids));
+	if (r == 0)
+		g->have |= HAVE_UUIDS;
+	return r;
+}
+
+static int decode_text(struct segment_group *g, struct loaded_column *c, struct slice block)
+{
+	int r = need_uuids(g);
+
+	if (r == 0)
+		r = text_column_decode(g->codec, block, c->place.n,
+				       (const uint8_t(*)[UUID_BYTES])g->uuids,
+				       g->fixed[BLOCK_UUID].n, GROUP_MOST_TEXT, &c->text);
+	if (r < 0)
+		return r;
+	c->view.codes = c->text.codes;
+	c->view.offset = c->text.offset;
+	c->view.text = c->text.text.p;
+	c->view.text_n = c->text.text_n;
+	return 0;
+}
+
+static int decode_numbers(struct segment_group *g, struct loaded_column *c, struct slice block)
+{
+	size_t n = c->place.n;
+	int r;
+
+	free(c->numbers);
+	c->numbers = malloc((n + 1) * sizeof(*c->numbers));
+	if (!c->numbers)
+		return -ENOMEM;
+	if (c->view.type == VALUE_DOUBLE)
+		r = column_decode_f64(g->codec, block, n, (double *)(void *)c->numbers);
+	else
+		r = column_decode_i64(g->codec, block, n, (int64_t *)c->numbers);
+	for (size_t i = 0; i < n && r == 0 && c->view.type == VALUE_BOOL; i++)
+		if (c->numbers[i] > 1)
+			r = -EBADMSG;
+	c->view.values = c->numbers;
+	return r;
+}
+
+int group_need_column(struct segment_group *g, struct loaded_column *c)
+{
+	const struct column_key *key = &g->tables->columns[c->column];
+	struct slice block;
+	int r;
+
+	if (c->decoded)
+		return 0;
+	r = group_need_expected(g);
+	if (r < 0)
+		return r;
+	if (g->expected[c->column] != c->place.n)
+		return group_bad(g, "values");
+	c->view = (struct group_column){
+		.key = key->key, .level = key->level, .type = key->type, .n = c->place.n};
+	r = group_block_at(g, &c->place, "values", &block);
+	if (r == 0)
+		r = value_is_text(key->type) ? decode_text(g, c, block)
+					     : decode_numbers(g, c, block);
+	if (r == -EBADMSG)
+		return group_bad(g, "values");
+	c->decoded = r == 0;
+	return r;
+}
+
+/* Walks rows and, of LOOSE entries, the list. */
+int group_need_column_rows(struct segment_group *g, struct loaded_column *c)
+{
+	const struct segment_tables *t = g->tables;
+	size_t loose = 0;
+	uint32_t n = 0;
+
+	if (c->has_rows)
+		return 0;
+	free(c->rows);
+	c->rows = malloc(((size_t)c->place.n + 1) * sizeof(*c->rows));
+	if (!c->rows)
+		return -ENOMEM;
+	/* How many values each shape has in this column, LOOSE ones apart. */
+	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
+		const struct shape *s = group_shape(g, i);
+
+		g->scratch[i] = 0;
+		for (uint32_t e = s->entry_first; e < s->entry_first + s->entry_n; e++)
+			g->scratch[i] += t->entries[e].class == ENTRY_VAR &&
+					 t->entry_columns[e] == c->column;
+	}
+	for (uint32_t i = 0; i < g->zone->rows; i++) {
+		uint32_t loose_n = group_shape(g, g->codes[i])->loose_n;
+		uint64_t count = g->scratch[g->codes[i]];
+
+		for (uint32_t j = 0; j < loose_n; j++)
+			count += g->loose[loose++] == c->column;
+		while (count-- > 0)
+			c->rows[n++] = i;
+	}
+	c->view.rows = c->rows;
+	c->has_rows = true;
+	return 0;
+}
+
+static int get_column(struct segment_group *g, struct loaded_column *c,
+		      const struct group_column **ret_column)
+{
+	int r = group_need_column(g, c);
+
+	if (r == 0)
+		r = group_need_column_rows(g, c);
+	if (r == 0)
+		*ret_column = &c->view;
+	return r;
+}
+
+int group_column(struct segment_group *g, enum row_level level, uint32_t key, enum value_type type,
+		 const struct group_column **ret_column)
+{
+	for (size_t i = 0; i < g->column_n; i++) {
+		const struct column_key *c = &g->tables->columns[g->columns[i].column];
+
+		if (c->key == key && c->level == level && c->type == type)
+			return get_column(g, &g->columns[i], ret_column);
+	}
+	return -ENOENT;
+}
+
+int group_column_at(struct segment_group *g, uint32_t index, const struct group_column **ret_column)
+{
+	return index < g->column_n ? get_column(g, &g->columns[index], ret_column) : -ENOENT;
+}

@@ -1,0 +1,112 @@
+/* store/group_int.h - an open group of a segment. */
+#ifndef CAUSET_STORE_GROUP_INT_H
+#define CAUSET_STORE_GROUP_INT_H
+
+#include "store/segment_reader_int.h"
+#include "store/text_column.h"
+
+struct block_place {
+	uint32_t at, bytes; /* behind the directory */
+	uint32_t n;         /* values */
+	uint32_t checksum;
+};
+
+/* A column of values, decoded when first asked for. */
+struct loaded_column {
+	uint32_t column;
+	struct block_place place;
+	bool decoded, has_rows;
+	struct group_column view;
+	uint64_t *numbers;
+	struct text_column text;
+	uint32_t *rows;
+};
+
+struct segment_group {
+	struct segment *segment;
+	const struct segment_tables *tables;
+	struct column_codec *codec;
+	uint32_t number;
+	const struct group_zone *zone;
+	const struct zone_place *zone_place;
+	char error[160];
+
+	char *bytes; /* the group, from its first byte on */
+	size_t byte_n, byte_capacity;
+	struct block_place fixed[BLOCK_VALUES]; /* n is 0 where there is none */
+	struct loaded_column *columns;          /* by number */
+	size_t column_n, column_capacity, column_used;
+
+	/* Decoded when first asked for: a bit of `have` for each.  Room for zone->rows or more. */
+	uint32_t have;
+	size_t row_capacity;
+	uint32_t *codes; /* local shapes */
+	uint32_t *shapes;
+	uint64_t *durations, *times, *id1, *id2, *units, *seqs;
+	int32_t *parents; /* rows of the group, or -1 */
+	int32_t *child;   /* while reading */
+	struct group_piece *pieces;
+	int64_t *piece_start, *piece_duration;
+	uint32_t *piece_first;
+	uint32_t *loose;
+	size_t loose_n, loose_capacity;
+	uint8_t (*uuids)[UUID_BYTES];
+	size_t uuid_capacity;
+	uint64_t *scratch;
+
+	/* Values that each column must have, from the shapes of all rows. */
+	uint64_t *expected;
+	size_t expected_capacity;
+};
+
+enum group_have {
+	HAVE_CODES = 1,
+	HAVE_SHAPES = 2,
+	HAVE_DURATIONS = 4,
+	HAVE_TIMES = 8,
+	HAVE_IDS = 16,
+	HAVE_PIECES = 64,
+	HAVE_PIECE_TIMES = 128,
+	HAVE_LOOSE = 256,
+	HAVE_UUIDS = 512,
+	HAVE_EXPECTED = 1024,
+	HAVE_UNITS = 2048,
+};
+
+/* Opens a group; with `whole` all of it is read at once. */
+int group_open_int(struct segment *s, uint32_t number, bool whole,
+		   struct segment_group **ret_group);
+
+int group_reopen_int(struct segment_group *g, uint32_t number, bool whole);
+
+/* Says which block is wrong; returns -EBADMSG. */
+int group_bad(struct segment_group *g, const char *what);
+
+/* The bytes of a block, verified.  -EBADMSG when it has not n values. */
+int group_block(struct segment_group *g, enum group_block block, size_t n, struct slice *ret_block);
+int group_block_at(struct segment_group *g, const struct block_place *place, const char *what,
+		   struct slice *ret_block);
+
+/* What a decoder said, with the block's name where it is damage. */
+int group_decoded(struct segment_group *g, enum group_block block, int r);
+
+/* Steps: each makes sure of what it needs. */
+int group_need_codes(struct segment_group *g);
+int group_need_piece_times(struct segment_group *g);
+int group_need_expected(struct segment_group *g);
+int group_need_loose(struct segment_group *g);
+int group_need_ids(struct segment_group *g); /* id1, id2, parents */
+int group_need_times(struct segment_group *g);
+int group_need_durations(struct segment_group *g);
+int group_need_units(struct segment_group *g); /* and sequence numbers */
+int group_need_column(struct segment_group *g, struct loaded_column *c);
+/* Makes up c->rows. */
+int group_need_column_rows(struct segment_group *g, struct loaded_column *c);
+struct loaded_column *group_find_column(struct segment_group *g, uint32_t column);
+
+static inline const struct shape *group_shape(const struct segment_group *g, uint32_t local)
+{
+	return &g->tables->shape_rows[g->zone->shapes[local]];
+}
+
+#endif

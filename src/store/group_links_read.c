@@ -1,0 +1,287 @@
+/* store/group_links_read.c - ids, parents and times of a group's rows: what group_links.c wrote,
+ * undone in one pass. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "store/group_int.h"
+
+/* Rows of the group whose form, masked, is `form`. */
+static uint32_t count_form(const struct segment_group *g, uint32_t mask, uint32_t form)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->zone->rows; i++)
+		n += (group_shape(g, g->codes[i])->form & mask) == form;
+	return n;
+}
+
+static int get_u64(struct segment_group *g, enum group_block id, size_t n, uint64_t *out)
+{
+	struct slice block;
+	int r = group_block(g, id, n, &block);
+
+	return r < 0 || n == 0 ? r
+			       : group_decoded(g, id, column_decode_u64(g->codec, block, n, out));
+}
+
+static int get_i64(struct segment_group *g, enum group_block id, size_t n, uint64_t *out)
+{
+	struct slice block;
+	int r = group_block(g, id, n, &block);
+
+	return r < 0 || n == 0
+		       ? r
+		       : group_decoded(g, id,
+				       column_decode_i64(g->codec, block, n, (int64_t *)out));
+}
+
+static int get_ids(struct segment_group *g, enum group_block id, size_t n, uint64_t *out)
+{
+	struct slice block;
+	int r = group_block(g, id, n, &block);
+
+	return r < 0 || n == 0
+		       ? r
+		       : group_decoded(g, id,
+				       column_decode_fixed(g->codec, block, sizeof(*out), n, out));
+}
+
+static int need_id1(struct segment_group *g)
+{
+	uint32_t n = count_form(g, ID1_MASK, ID1_COLUMN),
+		 back_n = count_form(g, ID1_MASK, ID1_BACK);
+	const uint64_t *id = g->scratch, *back = g->scratch + n;
+	int r = get_ids(g, BLOCK_ID1, n, g->scratch);
+
+	if (r == 0)
+		r = get_u64(g, BLOCK_ID1_BACK, back_n, g->scratch + n);
+	if (r < 0)
+		return r;
+	for (uint32_t p = 0; p < g->zone->pieces; p++)
+		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
+			uint32_t in = i - g->piece_first[p];
+
+			switch (group_shape(g, g->codes[i])->form & ID1_MASK) {
+			case ID1_COLUMN:
+				g->id1[i] = *id++;
+				break;
+			case ID1_SAME:
+				if (in == 0)
+					return group_bad(g, "ids");
+				g->id1[i] = g->id1[i - 1];
+				break;
+			case ID1_BACK:
+				if (*back == 0 || *back > in)
+					return group_bad(g, "ids by distance");
+				g->id1[i] = g->id1[i - *back++];
+				break;
+			default:
+				g->id1[i] = 0;
+			}
+		}
+	return 0;
+}
+
+static int need_id2(struct segment_group *g)
+{
+	uint32_t n = count_form(g, ID2_MASK, ID2_ROW), id_n = count_form(g, ID2_MASK, ID2_COLUMN);
+	const int64_t *distance = (const int64_t *)g->scratch;
+	const uint64_t *id = g->scratch + n;
+	int r = get_i64(g, BLOCK_PARENT, n, g->scratch);
+
+	if (r == 0)
+		r = get_ids(g, BLOCK_ID2, id_n, g->scratch + n);
+	if (r < 0)
+		return r;
+	for (uint32_t p = 0; p < g->zone->pieces; p++)
+		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
+			int64_t at;
+
+			g->parents[i] = -1;
+			g->id2[i] = 0;
+			switch (group_shape(g, g->codes[i])->form & ID2_MASK) {
+			case ID2_COLUMN:
+				g->id2[i] = *id++;
+				break;
+			case ID2_ROW:
+				if (__builtin_add_overflow(*distance++, (int64_t)i, &at) ||
+				    at < g->piece_first[p] || at >= g->piece_first[p + 1])
+					return group_bad(g, "parents");
+				g->parents[i] = (int32_t)at;
+				g->id2[i] = g->id1[at];
+				break;
+			}
+		}
+	return 0;
+}
+
+int group_need_ids(struct segment_group *g)
+{
+	int r = group_need_codes(g);
+
+	if (r == 0)
+		r = group_need_piece_times(g);
+	if (r < 0 || g->have & HAVE_IDS)
+		return r;
+	r = need_id1(g);
+	if (r == 0)
+		r = need_id2(g);
+	if (r == 0)
+		g->have |= HAVE_IDS;
+	return r;
+}
+
+static void read_times(struct segment_group *g, uint32_t piece, const uint64_t **times,
+		       const uint64_t **points)
+{
+	uint32_t first = g->piece_first[piece], end = g->piece_first[piece + 1];
+	uint64_t start = (uint64_t)g->piece_start[piece], last = start, owner = start;
+
+	for (uint32_t i = first; i < end; i++)
+		g->child[i] = -1;
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t form = group_shape(g, g->codes[i])->form;
+		bool point = form_is_point(form);
+		int32_t parent = g->parents[i];
+		uint64_t base = last;
+
+		if (parent > (int32_t)i)
+			g->child[parent] = (int32_t)i;
+		if (point)
+			base = owner;
+		else if (parent >= 0 && parent < (int32_t)i)
+			base = g->times[parent];
+		else if (g->child[i] >= 0)
+			base = g->times[g->child[i]];
+		if (base == 0)
+			base = last;
+		switch (form & TIME_MASK) {
+		case TIME_COLUMN:
+			g->times[i] = base + (point ? *(*points)++ : *(*times)++);
+			break;
+		case TIME_START:
+			g->times[i] = start;
+			break;
+		default:
+			g->times[i] = 0;
+		}
+		if (!point) {
+			owner = g->times[i];
+			if (owner)
+				last = owner;
+		}
+	}
+}
+
+int group_need_times(struct segment_group *g)
+{
+	const uint64_t *times = g->scratch, *points;
+	uint32_t n = 0, point_n = 0;
+	int r = group_need_ids(g);
+
+	if (r < 0 || g->have & HAVE_TIMES)
+		return r;
+	for (uint32_t i = 0; i < g->zone->rows; i++) {
+		uint32_t form = group_shape(g, g->codes[i])->form;
+
+		if ((form & TIME_MASK) != TIME_COLUMN)
+			continue;
+		if (form_is_point(form))
+			point_n++;
+		else
+			n++;
+	}
+	points = g->scratch + n;
+	r = get_i64(g, BLOCK_TIME, n, g->scratch);
+	if (r == 0)
+		r = get_i64(g, BLOCK_TIME_POINT, point_n, g->scratch + n);
+	for (uint32_t p = 0; p < g->zone->pieces && r == 0; p++)
+		read_times(g, p, &times, &points);
+	if (r == 0)
+		g->have |= HAVE_TIMES;
+	return r;
+}
+
+int group_need_durations(struct segment_group *g)
+{
+	const uint64_t *from = g->scratch;
+	uint32_t n = 0;
+	int r = group_need_codes(g);
+
+	if (r == 0)
+		r = group_need_piece_times(g);
+	if (r < 0 || g->have & HAVE_DURATIONS)
+		return r;
+	n = count_form(g, END_MASK, END_COLUMN);
+	r = get_u64(g, BLOCK_DURATION, n, g->scratch);
+	if (r < 0)
+		return r;
+	for (uint32_t p = 0; p < g->zone->pieces; p++)
+		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
+			uint32_t form = group_shape(g, g->codes[i])->form & END_MASK;
+
+			g->durations[i] = form == END_COLUMN  ? *from++
+					  : form == END_WHOLE ? (uint64_t)g->piece_duration[p]
+							      : 0;
+		}
+	g->have |= HAVE_DURATIONS;
+	return 0;
+}
+
+int group_need_units(struct segment_group *g)
+{
+	int r = group_need_codes(g);
+
+	if (r < 0 || g->have & HAVE_UNITS)
+		return r;
+	for (int part = 0; part < 2 && r == 0; part++) {
+		uint32_t bit = part ? FORM_SEQ : FORM_UNIT, n = count_form(g, bit, bit);
+		uint64_t *to = part ? g->seqs : g->units;
+		const uint64_t *from = g->scratch;
+
+		r = get_u64(g, part ? BLOCK_SEQ : BLOCK_UNIT, n, g->scratch);
+		for (uint32_t i = 0; i < g->zone->rows && r == 0; i++)
+			to[i] = group_shape(g, g->codes[i])->form & bit ? *from++ : 0;
+	}
+	if (r == 0)
+		g->have |= HAVE_UNITS;
+	return r;
+}
+
+/* --- for scans --- */
+
+int group_durations(struct segment_group *g, const uint64_t **ret_durations)
+{
+	int r = group_need_durations(g);
+
+	if (r == 0)
+		*ret_durations = g->durations;
+	return r;
+}
+
+int group_times(struct segment_group *g, const uint64_t **ret_times)
+{
+	int r = group_need_times(g);
+
+	if (r == 0)
+		*ret_times = g->times;
+	return r;
+}
+
+int group_ids(struct segment_group *g, const uint64_t **ret_id1)
+{
+	int r = group_need_ids(g);
+
+	if (r == 0)
+		*ret_id1 = g->id1;
+	return r;
+}
+
+int group_parents(struct segment_group *g, const uint64_t **ret_id2)
+{
+	int r = group_need_ids(g);
+
+	if (r == 0)
+		*ret_id2 = g->id2;
+	return r;
+}

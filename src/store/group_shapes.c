@@ -1,0 +1,284 @@
+/* store/group_shapes.c - finds the shape of each row of a group, and puts the values that do not
+ * stand in shapes into columns.
+ *
+ * Two passes over the rows, because which fields are FIXED is decided on the rows of the group:
+ * first skeletons, then, with their classes settled, values. */
+#include <errno.h>
+
+#include "base/vec.h"
+#include "store/group_writer.h"
+#include "store/packed_value.h"
+
+#define NONE UINT32_MAX
+/* More skeletons than one for so many rows: keys are there or not at random, … */
+#define ROWS_PER_SKELETON 8
+#define LOOSE_LEAST_ROWS  256
+/* … and skeletons with fewer rows than this are given up. */
+#define SKELETON_LEAST_ROWS 4
+#define AHEAD               8
+
+static uint32_t prefix_text(struct attr *out, uint32_t n, uint32_t key, uint32_t code)
+{
+	if (code == 0)
+		return n;
+	out[n] = (struct attr){.key = key, .type = VALUE_STRING, .bits = code};
+	return n + 1;
+}
+
+static uint32_t prefix_number(struct attr *out, uint32_t n, uint32_t key, uint64_t number)
+{
+	if (number == 0)
+		return n;
+	out[n] = (struct attr){.key = key, .type = VALUE_INT, .bits = number};
+	return n + 1;
+}
+
+static uint32_t prefix_extra(const struct event_extra *x, struct attr *out, uint32_t n)
+{
+	n = prefix_text(out, n, FIELD_TRACE_STATE, x->trace_state);
+	n = prefix_text(out, n, FIELD_STATUS_MESSAGE, x->status_message);
+	n = prefix_text(out, n, FIELD_SEVERITY_TEXT, x->severity_text);
+	n = prefix_text(out, n, FIELD_UNKNOWN, x->unknown);
+	n = prefix_text(out, n, FIELD_UNKNOWN_STATUS, x->unknown_status);
+	n = prefix_number(out, n, FIELD_DROPPED_ATTRIBUTES, x->dropped_attributes);
+	n = prefix_number(out, n, FIELD_DROPPED_POINTS, x->dropped_points);
+	n = prefix_number(out, n, FIELD_DROPPED_LINKS, x->dropped_links);
+	n = prefix_number(out, n, FIELD_LINK_HIGH, load_be64(x->link_trace.b));
+	n = prefix_number(out, n, FIELD_LINK_LOW, load_be64(x->link_trace.b + 8));
+	n = prefix_number(out, n, FIELD_OBSERVED, x->observed_ns);
+	if (x->body.type != VALUE_EMPTY) {
+		out[n] = x->body;
+		out[n++].key = FIELD_BODY;
+	}
+	return prefix_text(out, n, FIELD_BODY_KEY, x->body.key);
+}
+
+uint32_t row_prefix(const struct batch *b, const struct event *e, struct attr out[ROW_PREFIX_MOST])
+{
+	out[0] = (struct attr){.key = FIELD_NAME, .type = VALUE_STRING, .bits = e->name};
+	return e->extra ? prefix_extra(&b->extras[e->extra], out, 1) : 1;
+}
+
+/* --- skeletons --- */
+
+/* The row's words; returns the number of fields, or NONE when out of memory. */
+static uint32_t row_words(struct group_writer *g, const struct group_row *row, bool loose)
+{
+	const struct event *e = row->e;
+	struct remap *r = &g->dictionary.remaps[row->remap];
+	const struct batch *b = r->batch;
+	struct attr prefix[ROW_PREFIX_MOST];
+	uint32_t prefix_n = row_prefix(b, e, prefix), *words;
+	const struct attr *a = b->attrs + e->attrs.first;
+
+	if (!vec_reserve(&g->words, &g->word_capacity,
+			 (size_t)WORD_FIELDS + prefix_n + e->attrs.count, sizeof(*g->words)))
+		return NONE;
+	words = g->words;
+	words[WORD_TYPE] = e->type | (uint32_t)e->format << 8 | (uint32_t)e->bits << 16;
+	words[WORD_KIND] = (uint32_t)e->kind;
+	words[WORD_STATUS] = (uint32_t)e->status;
+	words[WORD_FLAGS] = e->flags;
+	words[WORD_RESOURCE] = dictionary_resource(&g->dictionary, r, e->resource);
+	words[WORD_SCOPE] = dictionary_scope(&g->dictionary, r, e->scope);
+	words[WORD_FORM] = row->form;
+	words += WORD_FIELDS;
+	for (uint32_t i = 0; i < prefix_n; i++)
+		*words++ = field_word(prefix[i].key, prefix[i].type);
+	for (uint32_t i = 0; i < e->attrs.count; i++)
+		*words++ = loose ? field_word(FIELD_LOOSE, 0)
+				 : field_word(dictionary_string(&g->dictionary, r, a[i].key),
+					      a[i].type);
+	return prefix_n + e->attrs.count;
+}
+
+static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose)
+{
+	struct shape_table *t = &g->shapes;
+	uint32_t field_n = row_words(g, row, loose), at;
+	uint64_t hash;
+
+	if (field_n == NONE)
+		return NONE;
+	hash = skeleton_hash(t, g->words, field_n);
+	at = skeleton_find(t, g->words, field_n, hash);
+	if (at != NONE && !t->skeletons[at].rare)
+		return at;
+	if (!loose && (at != NONE || g->loose))
+		return get_skeleton(g, row, true);
+	return skeleton_add(t, g->words, field_n, hash);
+}
+
+static bool skeleton_note(struct group_writer *g, uint32_t skeleton)
+{
+	if (g->shapes.skeletons[skeleton].rows++ > 0)
+		return true;
+	if (!vec_reserve(&g->seen, &g->seen_capacity, g->seen_n + 1, sizeof(*g->seen)))
+		return false;
+	g->seen[g->seen_n++] = skeleton;
+	return true;
+}
+
+/* Rows of skeletons that few share become LOOSE. */
+static int loosen(struct group_writer *g)
+{
+	struct shape_table *t = &g->shapes;
+	size_t n = g->seen_n;
+
+	g->loose = true;
+	for (size_t i = 0; i < n; i++) {
+		struct skeleton *k = &t->skeletons[g->seen[i]];
+
+		k->rare = k->rows < SKELETON_LEAST_ROWS && !k->settled && k->loose_n == 0;
+	}
+	for (uint32_t i = 0; i < g->row_n; i++) {
+		struct skeleton *k = &t->skeletons[g->rows[i].skeleton];
+
+		if (!k->rare)
+			continue;
+		k->rows--;
+		g->rows[i].skeleton = get_skeleton(g, &g->rows[i], true);
+		if (g->rows[i].skeleton == NONE || !skeleton_note(g, g->rows[i].skeleton))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int find_skeletons(struct group_writer *g)
+{
+	g->seen_n = 0;
+	for (uint32_t i = 0; i < g->row_n; i++) {
+		struct group_row *row = &g->rows[i];
+
+		if (i + AHEAD < g->row_n) {
+			const struct group_row *next = &g->rows[i + AHEAD];
+			const struct batch *b = g->dictionary.remaps[next->remap].batch;
+
+			__builtin_prefetch(b->attrs + next->e->attrs.first);
+			__builtin_prefetch(b->attrs + next->e->attrs.first + 4);
+		}
+		row->skeleton = get_skeleton(g, row, false);
+		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
+			return -ENOMEM;
+	}
+	if (g->row_n >= LOOSE_LEAST_ROWS && g->seen_n > g->row_n / ROWS_PER_SKELETON)
+		return loosen(g);
+	return 0;
+}
+
+/* --- values --- */
+
+static int stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a)
+{
+	struct value_column *c = &g->shapes.columns[column];
+
+	if (a->type == VALUE_EMPTY)
+		return 0;
+	if (c->n == 0) {
+		if (!vec_reserve(&g->touched, &g->touched_capacity, g->touched_n + 1,
+				 sizeof(*g->touched)))
+			return -ENOMEM;
+		g->touched[g->touched_n++] = column;
+	}
+	if (c->n == c->capacity && !value_column_grow(c))
+		return -ENOMEM;
+	if (value_is_nested(a->type)) {
+		buffer_clear(&g->packed);
+		packed_value_put(r->batch, a, &g->packed);
+		c->texts[c->n] = arena_dup(&g->arena, buffer_get(&g->packed));
+		if (g->packed.failed || !c->texts[c->n].p)
+			return -ENOMEM;
+	} else if (value_is_text(a->type))
+		c->texts[c->n] = batch_text(r->batch, a->string);
+	else
+		c->numbers[c->n] = a->type == VALUE_BOOL ? a->boolean : a->bits;
+	c->n++;
+	return 0;
+}
+
+static int stage_loose(struct group_writer *g, struct remap *r, uint8_t type, const struct attr *a)
+{
+	uint32_t word = field_word(dictionary_string(&g->dictionary, r, a->key), a->type),
+		 column = value_column_get(&g->shapes, row_level(type), word);
+
+	if (column == NONE || !vec_reserve(&g->loose_codes, &g->loose_capacity, g->loose_n + 1,
+					   sizeof(*g->loose_codes)))
+		return -ENOMEM;
+	g->loose_codes[g->loose_n++] = column;
+	return stage(g, r, column, a);
+}
+
+static uint64_t fixed_value(struct group_writer *g, struct remap *r, const struct attr *a)
+{
+	if (a->type == VALUE_STRING)
+		return dictionary_string(&g->dictionary, r, a->string);
+	if (value_is_nested(a->type)) {
+		buffer_clear(&g->packed);
+		packed_value_put(r->batch, a, &g->packed);
+		if (g->packed.failed)
+			g->dictionary.failed = -ENOMEM;
+		return batch_string(g->dictionary.tables, buffer_get(&g->packed));
+	}
+	if (value_is_text(a->type))
+		return dictionary_string(&g->dictionary, r, a->string);
+	return a->type == VALUE_BOOL ? a->boolean : a->type == VALUE_EMPTY ? 0 : a->bits;
+}
+
+/* Puts the row's values where they belong; returns its shape or NONE. */
+static uint32_t row_shape(struct group_writer *g, const struct group_row *row)
+{
+	const struct skeleton *k = &g->shapes.skeletons[row->skeleton];
+	struct remap *r = &g->dictionary.remaps[row->remap];
+	struct attr prefix[ROW_PREFIX_MOST];
+	uint32_t prefix_n = row_prefix(r->batch, row->e, prefix), fixed = 0;
+	uint32_t first = k->field_first, n = k->field_n;
+
+	if (!vec_reserve(&g->values, &g->value_capacity, (size_t)n + 1, sizeof(*g->values)))
+		return NONE;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct attr *a = row_field(r->batch, row->e, prefix, prefix_n, i);
+		struct field f = g->shapes.fields[first + i];
+		int e = 0;
+
+		if (f.class == ENTRY_FIXED)
+			g->values[fixed++] = fixed_value(g, r, a);
+		else if (f.class == ENTRY_VAR)
+			e = stage(g, r, f.column, a);
+		else
+			e = stage_loose(g, r, row->e->type, a);
+		if (e < 0)
+			return NONE;
+	}
+	return shape_get(&g->shapes, row->skeleton, g->values);
+}
+
+static int find_shapes(struct group_writer *g)
+{
+	struct shape_table *t = &g->shapes;
+
+	g->seen_n = g->touched_n = g->loose_n = 0;
+	for (uint32_t i = 0; i < g->row_n; i++) {
+		uint32_t shape = row_shape(g, &g->rows[i]);
+
+		if (shape == NONE)
+			return -ENOMEM;
+		g->codes[i] = shape;
+		t->shapes[shape].rows++;
+		if (t->shapes[shape].group == g->group)
+			continue;
+		t->shapes[shape].group = g->group;
+		if (!vec_reserve(&g->seen, &g->seen_capacity, g->seen_n + 1, sizeof(*g->seen)))
+			return -ENOMEM;
+		g->seen[g->seen_n++] = shape;
+	}
+	return dictionary_failed(&g->dictionary);
+}
+
+int group_shapes_find(struct group_writer *g)
+{
+	int r = find_skeletons(g);
+
+	if (r == 0)
+		r = shapes_settle(g);
+	return r == 0 ? find_shapes(g) : r;
+}

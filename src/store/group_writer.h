@@ -1,0 +1,123 @@
+/* store/group_writer.h - rows become the blocks of a group.
+ *
+ * Rows are gathered piece by piece; closing the group finds out how each row's plain fields are
+ * kept (group_links.c), which shape it has (group_shapes.c), and writes the blocks
+ * (group_writer.c). Inside the store; one thread. */
+#ifndef CAUSET_STORE_GROUP_WRITER_H
+#define CAUSET_STORE_GROUP_WRITER_H
+
+#include "base/arena.h"
+#include "base/radix.h"
+#include "store/segment_dictionary.h"
+#include "store/shape_table.h"
+#include "store/text_column.h"
+
+struct group_row {
+	const struct event *e;
+	uint32_t remap;
+	uint32_t form;     /* enum row_form */
+	uint32_t skeleton; /* then its shape */
+};
+
+struct piece_row {
+	struct trace_id id;
+	uint32_t first, rows;
+	int64_t start_ns, duration_ns;
+};
+
+/* Numbers of one block, while the group is written. */
+struct stage {
+	uint64_t *v;
+	size_t n;
+};
+
+/* What a reader learns of the group before opening it. */
+struct zone_row {
+	uint64_t offset, bytes, hot_bytes;
+	uint64_t directory_checksum;
+	uint32_t directory_bytes;
+	uint32_t rows, pieces, first_rows, last_rows;
+	int64_t start_min_ns, start_max_ns, duration_max_ns;
+	uint32_t errors;
+	bool continues, continued;
+	size_t shape_first; /* into group_writer.zone_shapes */
+	uint32_t shape_n;
+};
+
+struct group_writer {
+	uint32_t most_rows;
+	struct column_codec *codec;
+	struct dictionary dictionary;
+	struct shape_table shapes;
+	struct uuid_table uuids;
+	struct text_encoder text;
+	struct arena arena; /* packed values of the group */
+	bool loose;         /* rows have random sets of keys: unknown skeletons are LOOSE at once */
+
+	/* The rows gathered. */
+	struct group_row *rows;
+	uint32_t row_n;
+	struct piece_row *pieces;
+	uint32_t piece_n;
+	size_t weight;  /* bytes of text that they hold at most */
+	uint32_t group; /* number of the group, + 1 */
+
+	/* Filled by group_links(). */
+	struct stage times, point_times, durations, id1, id1_back, parents, id2, units, seqs;
+	uint32_t *row_of_id; /* hash slots: row + 1 */
+	int32_t *child;
+	uint64_t blocks, errors;
+
+	/* Filled by group_shapes(). */
+	uint32_t *codes;
+	uint32_t *loose_codes;
+	size_t loose_n, loose_capacity;
+	uint32_t *words; /* of a row */
+	uint64_t *values;
+	size_t word_capacity, value_capacity;
+	uint32_t *touched; /* columns with values in this group */
+	size_t touched_n, touched_capacity;
+	uint32_t *seen; /* shapes in this group, or skeletons before */
+	size_t seen_n, seen_capacity;
+	struct buffer packed;
+	struct radix_item *order, *spare;
+	uint64_t *idents; /* of shape_settle() */
+	size_t ident_capacity;
+
+	/* The group written. */
+	struct buffer directory, blocks_out;
+	uint32_t block_n;
+	struct zone_row *zones;
+	size_t zone_n, zone_capacity;
+	uint32_t *zone_shapes;
+	size_t zone_shape_n, zone_shape_capacity;
+};
+
+int group_writer_init(struct group_writer *g, const struct segment_options *options);
+void group_writer_done(struct group_writer *g);
+
+/* Adds a row to the last piece.  There is room (row_n < most_rows).  -ENOMEM. */
+int group_writer_row(struct group_writer *g, struct event_ref ref);
+
+/* Writes the blocks of the rows gathered into `directory` and `blocks_out`, adds a zone (whose
+ * offset and flags are the caller's to set) and begins the next group. */
+int group_writer_close(struct group_writer *g);
+
+/* Steps of closing. */
+void group_links(struct group_writer *g);
+int group_shapes_find(struct group_writer *g);
+int shapes_settle(struct group_writer *g);
+
+/* The fields of a row that are no attributes, as attributes with the keys FIELD_…; the name comes
+ * first.  Returns how many. */
+#define ROW_PREFIX_MOST 16
+uint32_t row_prefix(const struct batch *b, const struct event *e, struct attr out[ROW_PREFIX_MOST]);
+
+/* The attribute at `i` of prefix and attributes. */
+static inline const struct attr *row_field(const struct batch *b, const struct event *e,
+					   const struct attr *prefix, uint32_t prefix_n, uint32_t i)
+{
+	return i < prefix_n ? &prefix[i] : &b->attrs[e->attrs.first + i - prefix_n];
+}
+
+#endif

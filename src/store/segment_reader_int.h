@@ -1,0 +1,74 @@
+/* store/segment_reader_int.h - an open segment. */
+#ifndef CAUSET_STORE_SEGMENT_READER_INT_H
+#define CAUSET_STORE_SEGMENT_READER_INT_H
+
+#include <pthread.h>
+
+#include "base/fs.h"
+#include "store/segment_dictionary.h"
+#include "store/segment_int.h"
+#include "store/trace_index.h"
+
+struct column_key {
+	uint32_t key;
+	uint8_t level, type;
+};
+
+/* What stays inside of a zone. */
+struct zone_place {
+	uint64_t hot_bytes, directory_checksum;
+	uint32_t directory_bytes;
+	uint32_t first_rows, last_rows; /* of the first and last piece */
+};
+
+struct segment_tables {
+	struct batch *batch; /* strings, resources, scopes */
+	uint32_t *slots;     /* string codes by hash of the text; a power of two */
+	size_t slot_n;
+	struct source *sources;
+	uint32_t *resource_source;
+	struct column_key *columns;
+	uint32_t column_n;
+	struct shape *shape_rows;
+	struct shape_entry *entries;
+	uint32_t *entry_columns; /* of each entry */
+	struct shapes shapes;
+	struct group_zone *zones;
+	struct zone_place *places;
+	uint32_t zone_n;
+	uint32_t *zone_shapes;
+	size_t bytes;
+};
+
+struct segment {
+	_Atomic uint32_t refs;
+	struct fs *fs;
+	int fd;
+	char name[SEGMENT_NAME_MAX];
+	struct segment_footer footer;
+	struct segment_info info;
+
+	pthread_mutex_t lock; /* guards what follows; not held while reading files */
+	unsigned pins;        /* readers of what is loaded */
+	bool has_index;
+	struct trace_index index;
+	struct trace_id *split;
+	struct segment_tables *tables;
+};
+
+/* Reads and verifies a section; *ret_bytes is for free().  `error` may be NULL. */
+int section_read(struct segment *s, enum segment_section section, char **ret_bytes,
+		 struct error *error);
+
+/* Decodes all tables but index and split list.  -EBADMSG names the table in `error`. */
+int segment_tables_read(struct segment *s, struct segment_tables **ret_tables, struct error *error);
+struct segment_tables *segment_tables_free(struct segment_tables *t);
+
+/* segment_pin(), telling what is wrong. */
+int segment_pin_error(struct segment *s, const struct segment_tables **ret_tables,
+		      struct error *error);
+
+/* Loads the index if need be and keeps it until segment_unpin(). */
+int segment_pin_index(struct segment *s);
+
+#endif

@@ -1,0 +1,241 @@
+/* store/segment_shapes.c - the shapes of a segment, read: skeletons and values become whole
+ * entries. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/segment_loading_int.h"
+
+void loading_columns(struct loading *l)
+{
+	struct segment_tables *t = l->t;
+	uint32_t n = l->s->footer.columns;
+
+	t->columns = loading_take(l, n, sizeof(*t->columns));
+	t->column_n = n;
+	if (!t->columns)
+		return;
+	GET(l, t->columns, n, level);
+	GET(l, t->columns, n, key);
+	GET(l, t->columns, n, type);
+	for (uint32_t i = 0; !l->r.failed && i < n; i++) {
+		const struct column_key *c = &t->columns[i];
+
+		if (c->level >= LEVELS || c->type > VALUE_RAW_PAIR ||
+		    (c->key >= l->s->footer.strings &&
+		     (c->key < FIELD_NAME || c->key >= FIELD_LOOSE)))
+			block_fail(&l->r, -EBADMSG);
+	}
+}
+
+/* A skeleton on its way from the file. */
+struct skeleton_row {
+	uint32_t word[WORD_FIELDS];
+	uint32_t field_n;
+	size_t field_first;
+};
+
+struct skeletons {
+	struct skeleton_row *rows;
+	uint32_t *columns, *classes; /* of fields */
+};
+
+static void skeletons_done(struct skeletons *k)
+{
+	free(k->rows);
+	free(k->columns);
+	free(k->classes);
+}
+
+static bool form_ok(uint32_t form)
+{
+	return form < 1u << FORM_BITS && (form & ID2_MASK) != ID2_MASK &&
+	       (form & TIME_MASK) != TIME_MASK && (form & END_MASK) != END_MASK;
+}
+
+static bool skeleton_ok(const struct loading *l, const struct skeleton_row *k)
+{
+	return (k->word[WORD_TYPE] & 255) < EVENT_TYPES &&
+	       k->word[WORD_RESOURCE] < l->s->footer.resources &&
+	       k->word[WORD_SCOPE] < l->s->footer.scopes && form_ok(k->word[WORD_FORM]) &&
+	       k->field_n > 0;
+}
+
+static bool fields_ok(const struct loading *l, const struct skeletons *k,
+		      const struct skeleton_row *row)
+{
+	uint8_t level = row_level((uint8_t)row->word[WORD_TYPE]);
+
+	for (size_t i = row->field_first; i < row->field_first + row->field_n; i++) {
+		const struct column_key *c = &l->t->columns[k->columns[i]];
+		bool name = i == row->field_first;
+
+		if (k->classes[i] > ENTRY_LOOSE)
+			return false;
+		/* The name comes first, and only there. */
+		if (name != (k->classes[i] != ENTRY_LOOSE && c->key == FIELD_NAME))
+			return false;
+		if (k->classes[i] != ENTRY_LOOSE && c->level != level)
+			return false;
+		if (name && c->type != VALUE_STRING)
+			return false;
+	}
+	return true;
+}
+
+static void get_skeletons(struct loading *l, struct skeletons *k)
+{
+	const struct segment_footer *f = &l->s->footer;
+	size_t fields = 0;
+
+	k->rows = calloc((size_t)f->skeletons + 1, sizeof(*k->rows));
+	k->columns = calloc((size_t)f->fields + 1, sizeof(*k->columns));
+	k->classes = calloc((size_t)f->fields + 1, sizeof(*k->classes));
+	if (!k->rows || !k->columns || !k->classes) {
+		block_fail(&l->r, -ENOMEM);
+		return;
+	}
+	for (uint32_t w = 0; w < WORD_FIELDS; w++)
+		GET(l, k->rows, f->skeletons, word[w]);
+	GET(l, k->rows, f->skeletons, field_n);
+	block_get_u32(&l->r, k->columns, f->fields);
+	block_get_u32(&l->r, k->classes, f->fields);
+	for (uint32_t i = 0; !l->r.failed && i < f->fields; i++)
+		if (k->columns[i] >= f->columns && f->fields)
+			block_fail(&l->r, -EBADMSG);
+	for (uint32_t i = 0; !l->r.failed && i < f->skeletons; i++) {
+		k->rows[i].field_first = fields;
+		fields += k->rows[i].field_n;
+		if (fields > f->fields || !skeleton_ok(l, &k->rows[i]) ||
+		    !fields_ok(l, k, &k->rows[i]))
+			block_fail(&l->r, -EBADMSG);
+	}
+	if (!l->r.failed && fields != f->fields)
+		block_fail(&l->r, -EBADMSG);
+}
+
+/* Number of entries that all shapes have, and of their FIXED values by kind. */
+static void count_entries(struct loading *l, const struct skeletons *k, const uint32_t *skeleton,
+			  size_t *ret_entries, size_t *ret_codes, size_t *ret_numbers)
+{
+	*ret_entries = *ret_codes = *ret_numbers = 0;
+	for (uint32_t i = 0; i < l->s->footer.shapes; i++) {
+		const struct skeleton_row *row = &k->rows[skeleton[i]];
+
+		for (size_t f = row->field_first; f < row->field_first + row->field_n; f++)
+			if (k->classes[f] == ENTRY_FIXED) {
+				if (value_is_text(l->t->columns[k->columns[f]].type))
+					++*ret_codes;
+				else
+					++*ret_numbers;
+			}
+		*ret_entries += row->field_n;
+		if (*ret_entries > TABLE_MOST) {
+			block_fail(&l->r, -EBADMSG);
+			return;
+		}
+	}
+}
+
+static void fill_shape(struct loading *l, struct shape *shape, const struct skeletons *k,
+		       const struct skeleton_row *row, const uint32_t **codes,
+		       const int64_t **numbers)
+{
+	struct segment_tables *t = l->t;
+	uint32_t rows = shape->rows;
+
+	*shape = (struct shape){.name = NAME_VARIES,
+				.resource = row->word[WORD_RESOURCE],
+				.scope = row->word[WORD_SCOPE],
+				.flags = row->word[WORD_FLAGS],
+				.kind = (int32_t)row->word[WORD_KIND],
+				.status = (int32_t)row->word[WORD_STATUS],
+				.type = (uint8_t)row->word[WORD_TYPE],
+				.format = (uint8_t)(row->word[WORD_TYPE] >> 8),
+				.bits = (uint16_t)(row->word[WORD_TYPE] >> 16),
+				.entry_first = (uint32_t)t->shapes.entry_n,
+				.entry_n = row->field_n,
+				.rows = rows,
+				.form = (uint16_t)row->word[WORD_FORM],
+				.level = row_level((uint8_t)row->word[WORD_TYPE]),
+				.has_parent = (row->word[WORD_FORM] & ID2_MASK) != ID2_ZERO};
+	for (size_t f = row->field_first; f < row->field_first + row->field_n; f++) {
+		const struct column_key *c = &t->columns[k->columns[f]];
+		struct shape_entry *e = &t->entries[t->shapes.entry_n];
+
+		t->entry_columns[t->shapes.entry_n++] = k->columns[f];
+		e->class = (uint8_t)k->classes[f];
+		e->key = e->class == ENTRY_LOOSE ? FIELD_LOOSE : c->key;
+		e->type = e->class == ENTRY_LOOSE ? 0 : c->type;
+		shape->loose_n += e->class == ENTRY_LOOSE;
+		if (e->class != ENTRY_FIXED)
+			continue;
+		if (!value_is_text(e->type)) {
+			e->value = (uint64_t) * (*numbers)++;
+			if (e->type == VALUE_BOOL && e->value > 1)
+				block_fail(&l->r, -EBADMSG);
+			continue;
+		}
+		e->value = *(*codes)++;
+		if (e->value >= l->s->footer.strings)
+			block_fail(&l->r, -EBADMSG);
+		if (e->key == FIELD_NAME)
+			shape->name = (uint32_t)e->value;
+	}
+}
+
+static void get_shape_rows(struct loading *l, const struct skeletons *k)
+{
+	struct segment_tables *t = l->t;
+	uint32_t n = l->s->footer.shapes;
+	_cleanup_(freep)
+	uint32_t *skeleton = calloc((size_t)n + 1, sizeof(*skeleton));
+	_cleanup_(freep)
+	uint32_t *codes = NULL;
+	_cleanup_(freep)
+	int64_t *numbers = NULL;
+	const uint32_t *code;
+	const int64_t *number;
+	size_t entry_n = 0, code_n = 0, number_n = 0;
+
+	t->shape_rows = loading_take(l, n, sizeof(*t->shape_rows));
+	if (!skeleton || !t->shape_rows) {
+		block_fail(&l->r, -ENOMEM);
+		return;
+	}
+	block_get_u32(&l->r, skeleton, n);
+	for (uint32_t i = 0; !l->r.failed && i < n; i++)
+		if (skeleton[i] >= l->s->footer.skeletons)
+			block_fail(&l->r, -EBADMSG);
+	GET(l, t->shape_rows, n, rows);
+	if (!l->r.failed)
+		count_entries(l, k, skeleton, &entry_n, &code_n, &number_n);
+	if (l->r.failed)
+		return;
+	codes = calloc(code_n + 1, sizeof(*codes));
+	numbers = calloc(number_n + 1, sizeof(*numbers));
+	t->entries = loading_take(l, entry_n, sizeof(*t->entries));
+	t->entry_columns = loading_take(l, entry_n, sizeof(*t->entry_columns));
+	if (!codes || !numbers || !t->entries || !t->entry_columns) {
+		block_fail(&l->r, -ENOMEM);
+		return;
+	}
+	block_get_u32(&l->r, codes, code_n);
+	block_get_i64(&l->r, numbers, number_n);
+	code = codes;
+	number = numbers;
+	for (uint32_t i = 0; !l->r.failed && i < n; i++)
+		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number);
+	t->shapes.rows = t->shape_rows;
+	t->shapes.n = n;
+	t->shapes.entries = t->entries;
+}
+
+void loading_shapes(struct loading *l)
+{
+	_cleanup_(skeletons_done)
+	struct skeletons k = {0};
+
+	get_skeletons(l, &k);
+	if (!l->r.failed)
+		get_shape_rows(l, &k);
+}

@@ -1,0 +1,125 @@
+/* store/shape_table.h - the shapes of a segment while it is written.
+ *
+ * What rows repeat is found in two steps.  A *skeleton* is a row without its values: type, kind,
+ * status, flags, resource, scope, which keys with which types in which order, and how its plain
+ * fields are kept.  Each field of a skeleton is FIXED, VAR or LOOSE (store/group.h).  A *shape* is
+ * a skeleton and the values of its FIXED fields.
+ *
+ * Which fields are FIXED is decided for each skeleton by itself on its first rows: those whose
+ * values keep being new are VAR, then the worst of the rest as long as whole shapes keep being new
+ * (shape_settle.c).  If a skeleton turns out to make too many shapes later, it is decided anew from
+ * the next group on: its successor is another skeleton.  One thread. */
+#ifndef CAUSET_STORE_SHAPE_TABLE_H
+#define CAUSET_STORE_SHAPE_TABLE_H
+
+#include "store/segment_int.h"
+
+struct skeleton {
+	size_t word_first; /* WORD_FIELDS + field_n of them */
+	uint32_t field_n;  /* classes and columns at field_first */
+	uint32_t field_first;
+	uint32_t fixed_n, loose_n;
+	uint32_t rows;   /* in this group */
+	uint32_t fresh;  /* shapes that began in this group */
+	uint32_t shapes; /* in all */
+	uint32_t number; /* in the file, given at the end */
+	bool settled;    /* classes were decided on rows */
+	bool rare;       /* its rows are LOOSE rows of another skeleton */
+	bool stubborn;   /* deciding anew changed nothing */
+};
+
+struct field {
+	uint32_t column;
+	uint8_t class; /* enum entry_class */
+};
+
+/* A column of values that do not stand in shapes. */
+struct value_column {
+	uint32_t key;
+	uint8_t level, type;
+	/* How rows of settled skeletons voted: the first guess for others. */
+	uint64_t fixed_rows, var_rows;
+	/* Values of the group that is being written, in row order. */
+	uint32_t n;
+	union {
+		uint64_t *numbers;
+		struct slice *texts;
+	};
+	size_t capacity;
+};
+
+struct shape_row {
+	uint32_t skeleton;
+	uint32_t rows;
+	size_t value_first;
+	uint32_t group; /* last seen in group - 1 */
+	uint32_t local; /* its number there */
+};
+
+struct slot {
+	uint32_t hash, number; /* number + 1; 0: free */
+};
+
+struct slots {
+	struct slot *slots;
+	size_t n, used; /* n is a power of two, or 0 */
+};
+
+struct shape_table {
+	uint64_t seed;
+	struct skeleton *skeletons;
+	size_t skeleton_n, skeleton_capacity;
+	uint32_t *words;
+	size_t word_n, word_capacity;
+	struct field *fields;
+	size_t field_n, field_capacity;
+	struct slots by_words;
+
+	struct shape_row *shapes;
+	size_t shape_n, shape_capacity;
+	uint64_t *values;
+	size_t value_n, value_capacity;
+	struct slots by_values;
+
+	struct value_column *columns;
+	size_t column_n, column_capacity;
+	struct slots by_key;
+};
+
+void shape_table_init(struct shape_table *t);
+void shape_table_done(struct shape_table *t);
+
+/* The skeleton with these words, or UINT32_MAX. */
+uint32_t skeleton_find(const struct shape_table *t, const uint32_t *words, uint32_t field_n,
+		       uint64_t hash);
+/* Adds one; all fields FIXED but those with the key FIELD_LOOSE.  UINT32_MAX when out of memory. */
+uint32_t skeleton_add(struct shape_table *t, const uint32_t *words, uint32_t field_n,
+		      uint64_t hash);
+/* A copy with other classes takes the place of skeleton `old`.  UINT32_MAX when out of memory. */
+uint32_t skeleton_succeed(struct shape_table *t, uint32_t old, const uint8_t *classes);
+
+static inline uint64_t skeleton_hash(const struct shape_table *t, const uint32_t *words,
+				     uint32_t field_n)
+{
+	return hash_bytes(words, (WORD_FIELDS + field_n) * sizeof(*words), t->seed);
+}
+
+static inline uint32_t *skeleton_words(const struct shape_table *t, const struct skeleton *s)
+{
+	return t->words + s->word_first;
+}
+
+/* The shape of a skeleton with these values, added if new.  UINT32_MAX when out of memory. */
+uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *values);
+
+/* The column for (level, key << 4 | type), added if new.  UINT32_MAX when out of memory. */
+uint32_t value_column_get(struct shape_table *t, uint8_t level, uint32_t field_word);
+
+static inline bool column_is_text(const struct value_column *c)
+{
+	return value_is_text(c->type);
+}
+
+bool value_column_grow(struct value_column *c);
+
+#endif

@@ -1,0 +1,69 @@
+/* store/text_column.h - a column of texts: repeated ones once, UUIDs and numbers cut out.
+ *
+ * A text becomes a template and what was cut out of it: a UUID (lower-case, canonical) leaves one
+ * byte behind and is kept as 16 bytes in a table that all columns of a group share, so that a
+ * session's id standing in five attributes of many rows is kept once; a text that is a canonical
+ * decimal number is kept as a number.  Format: docs/format/segment.md, "Columns of text". */
+#ifndef CAUSET_STORE_TEXT_COLUMN_H
+#define CAUSET_STORE_TEXT_COLUMN_H
+
+#include "base/map.h"
+#include "store/column.h"
+
+#define UUID_BYTES 16
+#define UUID_TEXT  36
+
+/* The UUIDs of a group.  One thread. */
+struct uuid_table {
+	uint8_t (*ids)[UUID_BYTES];
+	size_t n, capacity;
+	struct map by_id;
+};
+
+void uuid_table_init(struct uuid_table *t);
+void uuid_table_clear(struct uuid_table *t);
+void uuid_table_done(struct uuid_table *t);
+
+/* Does a UUID stand in the text? */
+bool text_has_uuid(struct slice text);
+
+/* Scratch memory of the encoder; one thread.  All zero is a good one. */
+struct text_encoder {
+	struct buffer templates;
+	uint32_t *offset, *codes, *kinds;
+	int64_t *refs, *numbers;
+	size_t offset_capacity, code_capacity, kind_capacity, ref_capacity, number_capacity;
+	struct map by_text;
+	bool started;
+};
+
+void text_encoder_done(struct text_encoder *e);
+
+/* Appends the block of n texts.  -ENOMEM. */
+int text_column_encode(struct text_encoder *e, struct column_codec *codec, struct uuid_table *uuids,
+		       const struct slice *texts, size_t n, struct buffer *out);
+
+/* Decoded: value i is text codes[i]; text j is text[offset[j]] … text[offset[j + 1]]. */
+struct text_column {
+	uint32_t *codes;
+	uint32_t *offset;
+	struct buffer text;
+	uint32_t text_n;
+	size_t code_capacity, offset_capacity;
+};
+
+/* Decodes a block of n texts; *column is used again, so it must be all zero at first.  At most
+ * `limit` bytes of text.  -EBADMSG, -ENOMEM. */
+int text_column_decode(struct column_codec *codec, struct slice block, size_t n,
+		       const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n, size_t limit,
+		       struct text_column *column);
+void text_column_done(struct text_column *column);
+
+static inline struct slice text_column_get(const struct text_column *c, size_t i)
+{
+	uint32_t code = c->codes[i];
+
+	return slice_of(c->text.p + c->offset[code], c->offset[code + 1] - c->offset[code]);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* store/text_column_int.h - what the writer and the reader of columns of text share. */
+#ifndef CAUSET_STORE_TEXT_COLUMN_INT_H
+#define CAUSET_STORE_TEXT_COLUMN_INT_H
+
+#include "store/text_column.h"
+
+/* Kinds of templates: 0 is a plain text, 1 … TEMPLATE_MOST_UUIDS a text with so many holes. */
+#define TEMPLATE_MOST_UUIDS  254
+#define TEMPLATE_DECIMAL     255
+#define TEMPLATE_HOLE        '\x01'
+#define TEMPLATE_MOST_DIGITS 18
+
+#endif
