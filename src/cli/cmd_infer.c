@@ -9,13 +9,18 @@
 
 struct infer_values {
 	struct messages_options input;
-	int64_t mode, format, sort, top, skew_ns, bin_base_ns;
-	const char *smooth;
-	bool calls;
+	int64_t mode, format, sort, top, skew_ns, bin_base_ns, quantum_ns, max_lag_ns, least;
+	const char *smooth, *root;
+	struct option_list compare;
+	bool calls, derived;
 };
 
-static const char *const mode_names[] = {"best", "nesting", NULL};
-static const char *const format_names[] = {"table", NULL};
+#define CONVOLUTION_MODE "convolution"
+#define LONGEST_QUANTILE 0.999 /* of the calls: a delay beyond is an accident */
+
+static const char *const mode_names[] = {"best", "nesting", CONVOLUTION_MODE, NULL};
+static const char *const format_names[] = {"table", "json", "dot", "svg", "otlp", NULL};
+enum { FORMAT_TABLE, FORMAT_JSON, FORMAT_DOT, FORMAT_SVG, FORMAT_TRACES };
 static const char *const sort_names[] = {"latency", "count", NULL};
 
 static const struct option infer_options[] = {
@@ -24,14 +29,14 @@ static const struct option infer_options[] = {
 	 .type = OPTION_CHOICE,
 	 .choices = mode_names,
 	 .fallback = "best",
-	 .doc = "how to infer",
+	 .doc = "how to infer; best and nesting need calls and returns, convolution only messages",
 	 .offset = offsetof(struct infer_values, mode)},
 	{.name = "format",
 	 .letter = 'f',
 	 .type = OPTION_CHOICE,
 	 .choices = format_names,
 	 .fallback = "table",
-	 .doc = "how to show it",
+	 .doc = "how to show it; otlp is for causet import",
 	 .offset = offsetof(struct infer_values, format)},
 	{.name = "sort",
 	 .type = OPTION_CHOICE,
@@ -47,6 +52,17 @@ static const struct option infer_options[] = {
 	 .max = 1000000000,
 	 .doc = "at most this many patterns; 0 is all",
 	 .offset = offsetof(struct infer_values, top)},
+	{.name = "calls",
+	 .type = OPTION_BOOL,
+	 .doc = "json: every call with its parent and the confidence, too",
+	 .offset = offsetof(struct infer_values, calls)},
+	{.name = "compare",
+	 .type = OPTION_LIST,
+	 .whole = true,
+	 .value = "FILE",
+	 .doc = "say what has changed since the run in this file; may be given several times for a "
+		"run in several files",
+	 .offset = offsetof(struct infer_values, compare)},
 	{.name = "skew-window",
 	 .type = OPTION_DURATION,
 	 .fallback = "0s",
@@ -65,27 +81,72 @@ static const struct option infer_options[] = {
 	 .doc = "nesting: where the 340 bins of delays begin, 1ms as published; 0s: as the data asks "
 		"for",
 	 .offset = offsetof(struct infer_values, bin_base_ns)},
+	{.name = "quantum",
+	 .type = OPTION_DURATION,
+	 .fallback = "0s",
+	 .doc = "convolution: the unit of time; 0s: as the data asks for",
+	 .offset = offsetof(struct infer_values, quantum_ns)},
+	{.name = "max-lag",
+	 .type = OPTION_DURATION,
+	 .fallback = "0s",
+	 .doc = "convolution: the longest delay looked for; 0s: 500 quanta or more",
+	 .offset = offsetof(struct infer_values, max_lag_ns)},
+	{.name = "least",
+	 .type = OPTION_INT,
+	 .fallback = "0",
+	 .min = 0,
+	 .max = INT64_MAX,
+	 .doc = "convolution: paths of fewer messages are noise; 0: 10, or 0.5% of the root's",
+	 .offset = offsetof(struct infer_values, least)},
+	{.name = "root",
+	 .type = OPTION_STRING,
+	 .value = "NODE",
+	 .doc = "convolution: where paths begin; else at nodes that nobody calls",
+	 .offset = offsetof(struct infer_values, root)},
+	{.name = "derived",
+	 .type = OPTION_BOOL,
+	 .doc = "convolution: show short cuts that longer paths explain, too",
+	 .offset = offsetof(struct infer_values, derived)},
 	MESSAGES_OPTIONS(infer_values),
 	{0},
 };
 
+static void inferred_init(struct inferred *in, struct cli *cli, const struct infer_values *v)
+{
+	*in = (struct inferred){.cli = cli,
+				.top = (size_t)v->top,
+				.by_call = v->calls,
+				.mode = mode_names[v->mode],
+				.order = v->sort == 0 ? PATTERNS_BY_LATENCY : PATTERNS_BY_COUNT};
+	names_init(&in->nodes);
+	names_init(&in->operations);
+	patterns_init(&in->patterns, &in->nodes);
+}
+
 static void inferred_done(struct inferred *in)
 {
+	patterns_done(&in->patterns);
 	names_done(&in->nodes);
 	names_done(&in->operations);
 	calls_done(&in->calls);
-	patterns_done(&in->patterns);
+	convolution_done(&in->convolution);
 	free(in->links);
 	free(in->pattern_of);
 	free(in->rank);
 }
 
-static int calls_read(struct inferred *in, const struct infer_values *v, char **files, int file_n)
+static struct messages_input input_of(struct inferred *in, const struct infer_values *v)
 {
-	struct messages_input input = {.cli = in->cli,
+	return (struct messages_input){.cli = in->cli,
 				       .options = &v->input,
 				       .nodes = &in->nodes,
 				       .operations = &in->operations};
+}
+
+static int calls_read(struct inferred *in, const struct infer_values *v, char *const *files,
+		      int file_n)
+{
+	struct messages_input input = input_of(in, v);
 	struct pairing *pairing;
 	int code;
 
@@ -101,7 +162,7 @@ static int calls_read(struct inferred *in, const struct infer_values *v, char **
 
 static int calls_link(struct inferred *in, const struct infer_values *v)
 {
-	const struct infer_mode *mode = infer_mode_find(slice_cstr(mode_names[v->mode]));
+	const struct infer_mode *mode = infer_mode_find(slice_cstr(in->mode));
 	struct infer_options options = INFER_OPTIONS_DEFAULT;
 	struct error error = {0};
 	size_t n = in->calls.n ? in->calls.n : 1;
@@ -111,7 +172,6 @@ static int calls_link(struct inferred *in, const struct infer_values *v)
 	options.skew_ns = v->skew_ns;
 	options.bin_base_ns = v->bin_base_ns;
 	options.smooth = strtod(v->smooth, NULL);
-	in->mode = mode->name;
 	in->links = calloc(n, sizeof(*in->links));
 	in->pattern_of = malloc(n * sizeof(*in->pattern_of));
 	r = in->links && in->pattern_of ? mode->open(&options, &state) : -ENOMEM;
@@ -127,10 +187,78 @@ static int calls_link(struct inferred *in, const struct infer_values *v)
 		     : EXIT_OK;
 }
 
+/* Where there are calls and returns no delay is longer than the longest calls; 0: there are none.
+ */
+static int64_t longest_call(const struct message_list *list)
+{
+	struct calls calls = {0};
+	struct spread durations = {0};
+	struct pairing *pairing;
+	int64_t longest = 0;
+
+	if (pairing_new(&calls, &pairing) < 0)
+		return 0;
+	if (pairing_put(pairing, list->at, list->n) == 0)
+		for (size_t i = 0; i < calls.n; i++)
+			if (call_finished(&calls.at[i]))
+				spread_add(&durations, calls.at[i].end_ns - calls.at[i].start_ns);
+	longest = (int64_t)spread_quantile(&durations, LONGEST_QUANTILE);
+	spread_done(&durations);
+	pairing_free(pairing);
+	calls_done(&calls);
+	return longest;
+}
+
+static int convolve(struct inferred *in, const struct infer_values *v, char *const *files,
+		    int file_n)
+{
+	struct convolution_options options = CONVOLUTION_OPTIONS_DEFAULT;
+	struct messages_input input = input_of(in, v);
+	struct message_list list = {0};
+	struct error error = {0};
+	int code = messages_read(&input, message_list_sink(&list), files, file_n);
+
+	options.quantum_ns = v->quantum_ns;
+	options.max_lag_ns = v->max_lag_ns;
+	options.least = (uint64_t)v->least;
+	options.keep_derived = v->derived;
+	if (code == EXIT_OK && v->root) {
+		options.root = names_find(&in->nodes, slice_cstr(v->root));
+		if (options.root == NAMES_NONE)
+			code = cli_fail(in->cli, EXIT_FAILED, "there is no node '%s'", v->root);
+	}
+	if (code == EXIT_OK && message_list_sort(&list) < 0)
+		code = cli_fail(in->cli, EXIT_FAILED, "out of memory");
+	if (code == EXIT_OK)
+		options.longest_ns = longest_call(&list);
+	if (code == EXIT_OK &&
+	    convolution_infer(&list, in->nodes.n, &options, &in->convolution, &error) < 0)
+		code = cli_fail(in->cli, EXIT_FAILED, "%s", error.text);
+	message_list_done(&list);
+	return code;
+}
+
+static int files_infer(struct inferred *in, const struct infer_values *v, char *const *files,
+		       int file_n)
+{
+	int code;
+
+	if (strcmp(in->mode, CONVOLUTION_MODE) == 0)
+		return convolve(in, v, files, file_n);
+	code = calls_read(in, v, files, file_n);
+	return code == EXIT_OK ? calls_link(in, v) : code;
+}
+
 static void tally_note(const struct inferred *in)
 {
 	const struct pairing_tally *t = &in->tally;
 
+	if (in->convolution.messages) {
+		cli_note(in->cli, "%llu messages between %zu nodes, %zu vertices",
+			 (unsigned long long)in->convolution.messages, in->nodes.n,
+			 in->convolution.n);
+		return;
+	}
 	cli_note(in->cli, "%llu messages, %zu calls between %zu nodes, %llu paths, %zu patterns",
 		 (unsigned long long)t->messages, in->calls.n, in->nodes.n,
 		 (unsigned long long)in->patterns.paths, in->patterns.n);
@@ -143,34 +271,69 @@ static void tally_note(const struct inferred *in)
 			 (unsigned long long)t->unordered);
 }
 
+static int show(const struct inferred *in, int64_t format)
+{
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+	bool paths = in->convolution.n > 0;
+
+	if (in->cli->json)
+		format = FORMAT_JSON;
+	if (paths && (format == FORMAT_SVG || format == FORMAT_TRACES))
+		return cli_usage(in->cli, "convolution finds no calls; use table, json or dot");
+	switch (format) {
+	case FORMAT_JSON:
+		(paths ? convolution_json : inferred_json)(in, &out);
+		break;
+	case FORMAT_DOT:
+		(paths ? convolution_dot : inferred_dot)(in, &out);
+		break;
+	case FORMAT_SVG:
+		inferred_svg(in, &out);
+		break;
+	case FORMAT_TRACES:
+		return inferred_otlp(in);
+	default:
+		(paths ? convolution_table : inferred_table)(in, &out);
+	}
+	return cli_print(in->cli, &out);
+}
+
+static int compare(const struct inferred *in, const struct infer_values *v)
+{
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+	struct inferred before;
+	int code;
+
+	inferred_init(&before, in->cli, v);
+	code = files_infer(&before, v, (char *const *)v->compare.items, (int)v->compare.n);
+	if (code == EXIT_OK) {
+		inferred_compare(&before, in, &out);
+		code = cli_print(in->cli, &out);
+	}
+	inferred_done(&before);
+	return code;
+}
+
 static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 {
 	const struct infer_values *v = values;
-	struct inferred in = {.cli = cli,
-			      .top = (size_t)v->top,
-			      .order = v->sort == 0 ? PATTERNS_BY_LATENCY : PATTERNS_BY_COUNT};
-	_cleanup_(buffer_done)
-	struct buffer out = {0};
+	struct inferred in;
 	int code;
 
 	if (argc == 0)
 		return cli_usage(cli, "needs a file of messages; - is standard input");
-	names_init(&in.nodes);
-	names_init(&in.operations);
-	patterns_init(&in.patterns, &in.nodes);
-	code = calls_read(&in, v, argv, argc);
-	if (code == EXIT_OK)
-		code = calls_link(&in, v);
+	inferred_init(&in, cli, v);
+	code = files_infer(&in, v, argv, argc);
 	if (code == EXIT_OK)
 		tally_note(&in);
-	if (code == EXIT_OK && in.patterns.n == 0) {
-		cli_note(cli, "there is no call with its return in it");
+	if (code == EXIT_OK && in.patterns.n == 0 && in.convolution.n == 0) {
+		cli_note(cli, "no path was found: there is no call with its return in it");
 		code = EXIT_NOTHING;
 	}
-	if (code == EXIT_OK) {
-		inferred_table(&in, &out);
-		code = cli_print(cli, &out);
-	}
+	if (code == EXIT_OK)
+		code = v->compare.n ? compare(&in, v) : show(&in, v->format);
 	inferred_done(&in);
 	return code;
 }
@@ -181,9 +344,15 @@ const struct command command_infer = {
 	.summary = "find causal paths in messages that were seen, without any instrumentation",
 	.details =
 		"Reads messages (who sent to whom, when; gzip and zstd are unpacked) and finds which call caused "
-		"which: the patterns of paths, how often each is taken, and where its time goes.",
+		"which: the patterns of paths, how often each is taken, and where its time goes. Several files are "
+		"merged; a message that two of them hold counts once.\n\n"
+		"A table names for each pattern how often it was taken, its share of all latency, and the node that "
+		"costs most; the first patterns follow as trees beside their timelines, where a thick line is the "
+		"node's own time and a thin one is waiting.",
 	.examples = "causet infer trace.msgs.gz\n"
-		    "causet make-trace multi-tier | causet infer - --sort count\n",
+		    "causet make-trace multi-tier | causet infer - --sort count\n"
+		    "causet infer after.msgs --compare before.msgs\n"
+		    "causet infer trace.msgs --format otlp | causet import -\n",
 	.options = infer_options,
 	.values_size = sizeof(struct infer_values),
 	.flags = COMMAND_OUTPUT,

@@ -25,8 +25,7 @@ static const char *ns_text(double ns, char text[QUANTITY_TEXT_BYTES])
 	return duration_format((int64_t)ns, text);
 }
 
-/* Where a hop begins on average, seen from the start of the path. */
-static double hop_offset(const struct pattern *p, uint32_t hop)
+double inferred_offset(const struct pattern *p, uint32_t hop)
 {
 	double at = 0;
 
@@ -51,7 +50,7 @@ static bool waits(const struct pattern *p, uint32_t hop, double from, double to)
 	double middle = (from + to) / 2;
 
 	for (uint32_t k = hop + 1; k < p->hop_n && p->hops[k].depth > p->hops[hop].depth; k++) {
-		double start = hop_offset(p, k);
+		double start = inferred_offset(p, k);
 
 		if (p->hops[k].parent == hop && middle >= start &&
 		    middle < start + spread_mean(&p->hops[k].latency))
@@ -62,7 +61,7 @@ static bool waits(const struct pattern *p, uint32_t hop, double from, double to)
 
 static void timeline(const struct pattern *p, uint32_t hop, double scale, struct buffer *out)
 {
-	double start = hop_offset(p, hop), end = start + spread_mean(&p->hops[hop].latency);
+	double start = inferred_offset(p, hop), end = start + spread_mean(&p->hops[hop].latency);
 	size_t from = (size_t)MAX(start / scale, 0.0), to = (size_t)MAX(end / scale, 0.0);
 
 	text_repeat(out, " ", from);
@@ -92,7 +91,7 @@ static void hop_line(const struct inferred *in, const struct pattern *p, uint32_
 	buffer_byte(out, '\n');
 }
 
-static double latency_sum(const struct inferred *in)
+double inferred_latency(const struct inferred *in)
 {
 	double sum = 0;
 
@@ -106,7 +105,8 @@ void inferred_tree(const struct inferred *in, const struct pattern *p, size_t nu
 {
 	size_t width = name_width(in, p), room = in->cli->terminal ? in->cli->columns : 100;
 	char mean[QUANTITY_TEXT_BYTES], own[QUANTITY_TEXT_BYTES];
-	double own_ns, total = latency_sum(in), length = spread_mean(&p->hops[0].latency), scale;
+	double own_ns, total = inferred_latency(in), length = spread_mean(&p->hops[0].latency),
+		       scale;
 	uint32_t costs = pattern_costliest(p, &own_ns);
 
 	buffer_printf(out, "\n#%zu  ", number);
@@ -121,7 +121,7 @@ void inferred_tree(const struct inferred *in, const struct pattern *p, size_t nu
 	room = room > width + 24 + TIMELINE_LEAST ? room - width - 24 : TIMELINE_LEAST;
 	room = MIN(room, (size_t)TIMELINE_MOST);
 	for (uint32_t i = 0; i < p->hop_n; i++)
-		length = MAX(length, hop_offset(p, i) + spread_mean(&p->hops[i].latency));
+		length = MAX(length, inferred_offset(p, i) + spread_mean(&p->hops[i].latency));
 	scale = length > 0 ? length / (double)room : 1;
 	for (uint32_t i = 0; i < p->hop_n; i++)
 		hop_line(in, p, i, width, scale, out);
@@ -162,7 +162,7 @@ void inferred_table(const struct inferred *in, struct buffer *out)
 		{"MEAN", true, false},        {"P99", true, false},    {"SURE", true, false},
 		{"COSTS MOST", false, false}, {"PATTERN", false, true}};
 	struct table t = table_of(columns, ARRAY_SIZE(columns), &in->cli->arena);
-	double total = latency_sum(in);
+	double total = inferred_latency(in);
 	size_t shown = inferred_shown(in);
 
 	for (size_t i = 0; i < shown; i++)

@@ -325,7 +325,7 @@ static int route_run(struct generator *g, const struct spec_tracelet *t, int64_t
 			r = message_send(g, MESSAGE_MSG, from, to, id, *now, arrived);
 		if (r < 0)
 			return r;
-		*now = arrived + call_delay(g, to, from);
+		*now = arrived + call_delay(g, to, from) + extra(g, to, NAMES_NONE);
 		from = to;
 		parent = id;
 	}

@@ -1,0 +1,174 @@
+"""Causal paths from messages: make-trace, infer and skew, as a user runs them."""
+import gzip
+import json
+import subprocess
+import xml.dom.minidom
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SPECS = ROOT / 'specs'
+
+SHOP = """duration 60s
+call normal 20ms 10%
+ret normal 5ms 10%
+think uniform 0ms 1000ms
+instances 3
+tracelet page: C -> W { AUTH { DB }; AP1|AP2 { DB } }
+tracelet static: C -> W
+"""
+
+
+@pytest.fixture
+def run(causet):
+    def run(*args, code=0, stdin=None):
+        p = subprocess.run([causet, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=120)
+        assert p.returncode == code, p.stderr
+        return p
+    return run
+
+
+@pytest.fixture
+def shop(run, tmp_path):
+    """A trace, its truth, and the same with 200 ms more at one place."""
+    def make(name, extra=''):
+        spec = tmp_path / f'{name}.spec'
+        spec.write_text(extra + SHOP)
+        run('make-trace', spec, '-o', tmp_path / f'{name}.msgs', '--truth', tmp_path / f'{name}.truth')
+        return tmp_path / f'{name}.msgs'
+    return make
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_pattern_is_found_and_its_costs_are_named(run, shop):
+    out = run('infer', shop('a'), '--json', '--sort', 'count').stdout
+    found = {o['pattern']: o for o in lines(out) if 'pattern' in o}
+    summary = lines(out)[-1]['summary']
+    assert summary['mode'] and summary['paths'] > 200
+    assert found['C>W']['count'] > 50
+    page = found['C>W(AUTH(DB),AP1(DB))']
+    assert page['count'] > 20
+    assert page['costliest']['node'] == 'W'
+    assert [h['node'] for h in page['hops']] == ['W', 'AUTH', 'DB', 'AP1', 'DB']
+    assert abs(page['hops'][1]['delay']['p50_ns'] - 20e6) < 2e6
+
+
+def test_every_call_has_a_parent_and_a_confidence(run, shop, tmp_path):
+    truth = dict(line.split()[:2] for line in (shop('a').parent / 'a.truth').read_text().splitlines())
+    calls = [o for o in lines(run('infer', tmp_path / 'a.msgs', '--json', '--calls').stdout) if 'call' in o]
+    assert len(calls) == len(truth)
+    right = sum(truth[c['call']] == (c['parent'] or '0') for c in calls)
+    assert right > 0.9 * len(calls)
+    assert all(0 <= c['confidence'] <= 1 for c in calls)
+
+
+@pytest.mark.parametrize('mode', [['--mode', 'nesting'], ['--mode', 'convolution', '--quantum', '5ms']])
+def test_the_added_delay_is_named_with_its_place(run, shop, mode):
+    before, after = shop('before'), shop('after', 'add 200ms at W after AUTH\n')
+    first = run('infer', after, '--compare', before, *mode).stdout.splitlines()[0]
+    amount, place = first.split(' at ', 1)
+    assert place.startswith('W between AUTH and AP')
+    assert 190 <= float(amount[1:].removesuffix('ms')) <= 212, first
+
+
+def test_nothing_differs_between_a_run_and_itself(run, shop):
+    msgs = shop('a')
+    assert run('infer', msgs, '--compare', msgs).stdout == 'no stretch of time differs\n'
+
+
+def test_the_picture_is_well_formed_and_the_graph_is_dot(run, shop):
+    msgs = shop('a')
+    svg = xml.dom.minidom.parseString(run('infer', msgs, '--format', 'svg').stdout)
+    assert svg.documentElement.tagName == 'svg'
+    dot = run('infer', msgs, '--format', 'dot').stdout
+    assert dot.startswith('digraph') and dot.count('{') == dot.count('}')
+
+
+def test_paths_leave_as_traces_that_are_marked(run, shop, tmp_path):
+    spans = tmp_path / 'spans.jsonl'
+    spans.write_text(run('infer', shop('a'), '--format', 'otlp').stdout)
+    calls = sum(1 for _ in open(tmp_path / 'a.truth'))
+    seen = run('export', '--file', spans, '--format', 'zipkin').stdout
+    seen = [span for line in seen.splitlines() for span in json.loads(line)]
+    assert len(seen) == calls
+    assert all(s['tags']['causet.inferred'] == 'true' for s in seen)
+    ids = {(s['traceId'], s['id']) for s in seen}
+    assert len(ids) == calls
+    assert all('parentId' not in s or (s['traceId'], s['parentId']) in ids for s in seen)
+
+
+def test_compressed_files_and_standard_input(run, shop, tmp_path):
+    msgs = shop('a')
+    packed = tmp_path / 'a.gz'
+    packed.write_bytes(gzip.compress(msgs.read_bytes()))
+    plain = run('infer', msgs, '-q').stdout
+    assert run('infer', packed, '-q').stdout == plain
+    assert run('infer', '-', '-q', stdin=msgs.read_text()).stdout == plain
+
+
+def test_several_files_are_one_trace_and_duplicates_count_once(run, shop, tmp_path):
+    text = shop('a').read_text().splitlines(keepends=True)
+    (tmp_path / 'one').write_text(''.join(text[0::2] + text[1::6]))
+    (tmp_path / 'two').write_text(''.join(text[1::2]))
+    whole = run('infer', tmp_path / 'a.msgs', '-q').stdout
+    both = run('infer', tmp_path / 'one', tmp_path / 'two')
+    assert both.stdout == whole
+    assert 'stood in two files' in both.stderr
+
+
+def test_nodes_are_renamed(run, shop):
+    out = run('infer', shop('a'), '--map', 'AP*=AP', '--json').stdout
+    patterns = {o['pattern'] for o in lines(out) if 'pattern' in o}
+    assert 'C>W(AUTH(DB),AP(DB))' in patterns
+    assert not any('AP1' in p for p in patterns)
+    run('infer', shop('b'), '--map', 'nonsense', code=1)
+
+
+@pytest.mark.parametrize('text, says', [
+    ('1 CALL a b\nhello\n', "line 2: 'hello' is no time in seconds"),
+    ('{"a": 1}', 'neither a trace of messages nor'),
+    ('1 CALL a\n', 'line 1: no receiver'),
+])
+def test_bad_input_is_named(run, tmp_path, text, says):
+    path = tmp_path / 'bad.msgs'
+    path.write_text(text)
+    assert says in run('infer', path, code=1).stderr
+    run('infer', path, '--tolerant', code=3)
+
+
+def test_empty_and_lonely_input(run, tmp_path):
+    path = tmp_path / 'x.msgs'
+    path.write_text('')
+    run('infer', path, code=3)
+    path.write_text('1 CALL a a 1\n2 RET a a 1\n')
+    assert 'a>a' in run('infer', path).stdout
+    path.write_text('2 RET a b 1\n')
+    assert 'returns had no call' in run('infer', path, code=3).stderr
+
+
+def test_ten_thousand_nodes(run, tmp_path):
+    path = tmp_path / 'many.msgs'
+    with open(path, 'w') as f:
+        for i in range(10000):
+            f.write(f'{i}.0 CALL client{i} web {i}\n{i}.1 CALL web db{i % 100} x{i}\n'
+                    f'{i}.2 RET db{i % 100} web x{i}\n{i}.3 RET web client{i} {i}\n')
+    summary = lines(run('infer', path, '--json', '-n', '1').stdout)[-1]['summary']
+    assert summary['nodes'] == 10101
+    assert summary['paths'] == 10000
+
+
+@pytest.mark.parametrize('spec', sorted(p.name for p in SPECS.glob('*.spec')))
+def test_every_spec_that_is_installed_can_be_run(run, spec):
+    p = run('make-trace', SPECS / spec, '--duration', '5s' if spec != 'mail.spec' else '20000s')
+    assert len(p.stdout.splitlines()) > 20
+
+
+def test_a_bad_spec_is_named(run, tmp_path):
+    path = tmp_path / 'x.spec'
+    path.write_text('duration 1s\ntracelet t: A -> {\n')
+    assert "line 2: a node's name is missing" in run('make-trace', path, code=1).stderr
+    run('make-trace', 'no-such-spec', code=1)
