@@ -26,6 +26,7 @@ int capture_init(struct capture *c, struct names *nodes, struct names *operation
 		return r;
 	c->shared.rules = options->rules;
 	c->shared.file = options->file;
+	c->shared.stable = options->stable_ids;
 	if (options->truth_header) {
 		c->shared.tag_header = slice_cstr(options->truth_header);
 		c->shared.on_call = keep_truth;

@@ -17,6 +17,7 @@ struct capture_options {
 	struct node_rules *rules; /* NULL: addresses */
 	const char *truth_header; /* NULL: no truth is looked for */
 	uint16_t file;            /* put into every message */
+	bool stable_ids;          /* the same call has the same id in every capture it is in */
 	size_t max_memory;        /* 0: FLOWS_MAX_MEMORY */
 	size_t max_flows;         /* 0: FLOWS_MAX */
 };

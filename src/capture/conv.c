@@ -286,6 +286,7 @@ static int parse(struct conv *c, enum side side, struct slice bytes, int64_t tim
 		view = slice_of(h->window, h->n);
 	} else {
 		h->head_ns = time_ns;
+		h->head_seq = h->next_seq - (uint32_t)bytes.n;
 	}
 	for (;;) {
 		struct slice rest = slice_of(view.p + at, view.n - at);
@@ -309,6 +310,7 @@ static int parse(struct conv *c, enum side side, struct slice bytes, int64_t tim
 			return 0;
 		}
 		at += (size_t)done;
+		h->head_seq += (uint32_t)done;
 		if (at >= old)
 			h->head_ns = time_ns;
 		if (c->becoming) {
@@ -362,6 +364,7 @@ static int learn(struct conv *c, enum side given, struct slice bytes, int64_t ti
 		first = slice_of(h->window, h->n);
 	} else {
 		h->head_ns = time_ns;
+		h->head_seq = h->next_seq - (uint32_t)bytes.n;
 	}
 	r = recognise(c, conv_side(c, given), first);
 	if (r == 0 && !*ret_kept)
@@ -377,6 +380,7 @@ static int piece(struct conv *c, enum side given, struct slice bytes, int64_t ti
 	int64_t last_ns = h->last_ns;
 	bool begins = c->running != (int8_t)side;
 
+	h->next_seq += (uint32_t)bytes.n;
 	c->running = (int8_t)side;
 	if (begins && c->runs < UINT8_MAX)
 		c->runs++;
@@ -429,6 +433,7 @@ int conv_gap(struct conv *c, enum side given, uint64_t n, int64_t time_ns)
 	enum side side = conv_side(c, given);
 	struct conv_half *h = &c->half[side];
 
+	h->next_seq += (uint32_t)n;
 	if (!c->protocol || c->protocol == &proto_unknown || h->lost) {
 		h->n = 0;
 		return 0;

@@ -22,7 +22,7 @@
 struct open_call {
 	struct open_call *next, *previous; /* of its conversation, oldest first */
 	uint64_t key;                      /* the protocol's id, or CONV_NO_KEY */
-	uint64_t serial;                   /* of all calls of this capture; the message's id */
+	uint64_t id; /* of its messages: a count, or (stable) what the packets say */
 	int64_t start_ns;
 	int64_t reply_ns; /* first byte of the answer; 0: none yet */
 	uint32_t name;    /* of the operation */
@@ -59,6 +59,7 @@ struct conv_shared {
 	struct message_order order;
 	uint16_t file;
 	uint64_t serial;
+	bool stable; /* ids come from the packets: the same call has the same id in every capture */
 	size_t memory; /* bytes held by windows, states and open calls */
 	struct conv_stats stats;
 	uint64_t by_protocol[32]; /* calls, by row of protocols[]; the last one: unknown */
@@ -78,9 +79,11 @@ struct conv_half {
 	bool lost;     /* looking for a place to start again */
 	uint8_t tried; /* segments looked at since */
 	bool closed;
-	uint64_t skip;   /* bytes the parser is not interested in */
-	int64_t head_ns; /* when the first unread byte came */
-	int64_t last_ns; /* when the latest byte came */
+	uint64_t skip;     /* bytes the parser is not interested in */
+	uint32_t head_seq; /* TCP's number of the first unread byte */
+	uint32_t next_seq; /* and of the one behind the last */
+	int64_t head_ns;   /* when the first unread byte came */
+	int64_t last_ns;   /* when the latest byte came */
 };
 
 struct conv {

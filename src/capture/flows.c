@@ -296,6 +296,15 @@ static void touch(struct flows *f, struct flow *flow, int64_t time_ns)
 
 /* --- TCP --- */
 
+/* The first byte's number is known.  Ids of calls are made of it, too. */
+static void start(struct flow *flow, int direction, uint32_t seq)
+{
+	enum side side = toward_of(flow, direction).side;
+
+	stream_start(&flow->stream[direction], seq);
+	flow->conv.half[conv_side(&flow->conv, side)].next_seq = seq;
+}
+
 /* A SYN: the beginning, or (with another number) the ports are used again. */
 static int tcp_syn(struct flows *f, struct flow **flow, int direction, uint32_t seq, bool ack,
 		   int64_t time_ns)
@@ -320,9 +329,9 @@ static int tcp_syn(struct flows *f, struct flow **flow, int direction, uint32_t 
 	}
 	old->isn[direction] = seq;
 	old->has_isn[direction] = true;
-	stream_start(&old->stream[direction], seq + 1);
 	if (!old->begun)
 		begin(old, ack ? 1 - direction : direction);
+	start(old, direction, seq + 1);
 	return 0;
 }
 
@@ -386,6 +395,8 @@ static int tcp_packet(struct flows *f, const struct ip_packet *ip, int64_t time_
 	};
 	f->stats.payload += g.wire_n;
 	to = toward_of(flow, direction);
+	if (!flow->stream[direction].started && (g.wire_n > 0 || g.fin))
+		start(flow, direction, seq);
 	out = out_of(f, &to);
 	from = toward_of(flow, 1 - direction);
 	back = out_of(f, &from);
