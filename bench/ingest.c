@@ -11,7 +11,6 @@
  * such. */
 #include <arpa/inet.h>
 #include <curl/curl.h>
-#include <dirent.h>
 #include <errno.h>
 #include <libdeflate.h>
 #include <pthread.h>
@@ -25,6 +24,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "bench/grpc_client.h"
+#include "bench/server.h"
 #include "bench/spans.h"
 #include "wire/otlp_json.h"
 #include "wire/otlp_proto.h"
@@ -32,7 +32,6 @@
 #define SPANS         512
 #define CONNECTIONS   2
 #define RUNS          3
-#define START_TRIES   200
 #define READ_BYTES    (1 << 20)
 #define REQUESTS_MOST 100000
 
@@ -101,52 +100,6 @@ static void make_body(struct rng *rng, enum protocol protocol, struct buffer *ou
 		compress(out);
 	if (out->failed || out->n == 0)
 		exit(1);
-}
-
-/* --- the server's time --- */
-
-/* Nanoseconds on a CPU of all threads of a process; finer than /proc/PID/stat. */
-static double cpu_of(pid_t pid)
-{
-	char path[64];
-	double total = 0;
-	struct dirent *entry;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		char file[400];
-		unsigned long long ns = 0;
-		FILE *f;
-
-		snprintf(file, sizeof(file), "%s/%s/schedstat", path, entry->d_name);
-		f = entry->d_name[0] == '.' ? NULL : fopen(file, "re");
-		if (f) {
-			if (fscanf(f, "%llu", &ns) == 1)
-				total += (double)ns;
-			fclose(f);
-		}
-	}
-	if (dir)
-		closedir(dir);
-	return total * 1e-9;
-}
-
-static long rss_mib(pid_t pid)
-{
-	char path[64], line[200];
-	long kib = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib / 1024;
 }
 
 /* --- the floor: reads bodies, answers, nothing else --- */
@@ -238,118 +191,11 @@ static double floor_run(void)
 
 /* --- the real server --- */
 
-struct server {
-	pid_t pid;
-	char folder[64];
-	int http, grpc;
-};
-
-static int port_of(const char *json, const char *name)
-{
-	const char *at = strstr(json, name);
-
-	at = at ? strchr(at, ':') : NULL;
-	return at ? atoi(at + 1) : 0;
-}
-
-static void server_start(struct server *s, const char *causet)
-{
-	char ports[128], text[1024];
-
-	snprintf(s->folder, sizeof(s->folder), "/tmp/bench-ingest.XXXXXX");
-	if (!mkdtemp(s->folder))
-		exit(1);
-	snprintf(ports, sizeof(ports), "%s/ports", s->folder);
-	s->pid = fork();
-	if (s->pid == 0) {
-		if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
-			_exit(1);
-		execl(causet, causet, "serve", "--data", s->folder, "--memory-limit", "8GiB",
-		      "--otlp-http-port", "0", "--otlp-grpc-port", "0", "--zipkin-port", "off",
-		      "--http-port", "0", "--port-file", ports, (char *)NULL);
-		_exit(127);
-	}
-	for (int i = 0; i < START_TRIES && s->http == 0; i++) {
-		FILE *f = fopen(ports, "re");
-		size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-
-		text[n] = '\0';
-		if (f)
-			fclose(f);
-		s->http = port_of(text, "otlp_http_port");
-		s->grpc = port_of(text, "otlp_grpc_port");
-		usleep(20000);
-	}
-	if (s->http == 0) {
-		fprintf(stderr, "bench_ingest: %s serve did not start\n", causet);
-		exit(1);
-	}
-}
-
-static void server_stop(struct server *s)
-{
-	char command[160];
-
-	kill(s->pid, SIGTERM);
-	waitpid(s->pid, NULL, 0);
-	snprintf(command, sizeof(command), "rm -rf '%s'", s->folder);
-	if (system(command) != 0)
-		fprintf(stderr, "bench_ingest: %s stays behind\n", s->folder);
-}
-
 struct sender {
 	pthread_t thread;
 	const struct server *server;
-	enum protocol protocol;
-	size_t first;
-	size_t failed;
+	size_t first, failed;
 };
-
-static size_t ignore(char *data, size_t size, size_t n, void *context)
-{
-	return size * n;
-}
-
-static CURL *open_handle(const struct sender *s, struct curl_slist **headers)
-{
-	CURL *curl = curl_easy_init();
-	char url[160];
-
-	snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/traces", s->server->http);
-	*headers = curl_slist_append(*headers, s->protocol == HTTP_JSON
-						       ? "Content-Type: application/json"
-						       : "Content-Type: application/x-protobuf");
-	if (s->protocol == HTTP_GZIP)
-		*headers = curl_slist_append(*headers, "Content-Encoding: gzip");
-	*headers = curl_slist_append(*headers, "Expect:");
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_POST, 1L);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
-	curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, 2L << 20);
-	return curl;
-}
-
-static void *send_http(void *context)
-{
-	struct sender *s = context;
-	struct curl_slist *headers = NULL;
-	CURL *curl = open_handle(s, &headers);
-
-	for (size_t i = s->first; i < body_n; i += CONNECTIONS) {
-		long status = 0;
-
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bodies[i].n);
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, bodies[i].p);
-		if (curl_easy_perform(curl) != CURLE_OK ||
-		    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status) != CURLE_OK ||
-		    status != 200)
-			s->failed++;
-	}
-	curl_easy_cleanup(curl);
-	curl_slist_free_all(headers);
-	return NULL;
-}
 
 static void *send_grpc(void *context)
 {
@@ -364,29 +210,45 @@ static void *send_grpc(void *context)
 	return NULL;
 }
 
-static double server_run(const char *causet, enum protocol protocol, long *ret_rss)
+static size_t send_all_grpc(const struct server *server)
 {
-	struct server server = {0};
 	struct sender senders[CONNECTIONS];
-	double before, after;
+	size_t failed = 0;
 
-	server_start(&server, causet);
-	before = cpu_of(server.pid);
 	for (size_t c = 0; c < CONNECTIONS; c++) {
-		senders[c] = (struct sender){.server = &server, .protocol = protocol, .first = c};
-		pthread_create(&senders[c].thread, NULL, protocol == GRPC ? send_grpc : send_http,
-			       &senders[c]);
+		senders[c] = (struct sender){.server = server, .first = c};
+		pthread_create(&senders[c].thread, NULL, send_grpc, &senders[c]);
 	}
 	for (size_t c = 0; c < CONNECTIONS; c++) {
 		pthread_join(senders[c].thread, NULL);
-		if (senders[c].failed) {
-			fprintf(stderr, "bench_ingest: %zu requests failed\n", senders[c].failed);
-			exit(1);
-		}
+		failed += senders[c].failed;
 	}
-	after = cpu_of(server.pid);
-	*ret_rss = rss_mib(server.pid);
+	return failed;
+}
+
+static double server_run(const char *causet, enum protocol protocol, long *ret_rss)
+{
+	static const char *const arguments[] = {"--memory-limit", "8GiB", NULL};
+	struct server server = {0};
+	double before, after;
+	size_t failed;
+
+	server_start(&server, causet, arguments);
+	before = server_cpu(&server);
+	if (protocol == GRPC)
+		failed = send_all_grpc(&server);
+	else
+		failed = server_post(&server, bodies, body_n, CONNECTIONS,
+				     protocol == HTTP_JSON ? "application/json"
+							   : "application/x-protobuf",
+				     protocol == HTTP_GZIP ? "gzip" : NULL);
+	after = server_cpu(&server);
+	*ret_rss = server_rss_mib(&server);
 	server_stop(&server);
+	if (failed) {
+		fprintf(stderr, "bench_ingest: %zu requests failed\n", failed);
+		exit(1);
+	}
 	return after - before;
 }
 
