@@ -10,6 +10,7 @@ extern const struct command command_export;
 extern const struct command command_infer;
 extern const struct command command_make_trace;
 extern const struct command command_services;
+extern const struct command command_skew;
 extern const struct command command_traces;
 extern const struct command command_trace;
 extern const struct command command_token;

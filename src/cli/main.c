@@ -26,6 +26,7 @@ const struct command *const commands[] = {
 	&command_trace,
 	&command_infer,
 	&command_make_trace,
+	&command_skew,
 	&command_token,
 	&command_redact,
 	&command_keep,
