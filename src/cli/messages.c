@@ -1,10 +1,11 @@
 /* cli/messages.c - messages out of files of any kind. */
-#include "cli/messages.h"
+#include "cli/messages_int.h"
 
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "infer/abstract_read.h"
+#include "infer/mbox_read.h"
 #include "infer/rename.h"
 
 #define READ_BYTES ((size_t)256 << 10)
@@ -57,12 +58,23 @@ static bool abstract_is(struct slice head, struct slice name)
 	return abstract_sniff(head);
 }
 
+static bool mbox_is(struct slice head, struct slice name)
+{
+	return mbox_sniff(head);
+}
+
 static const struct messages_kind kinds[] = {
 	{"abstract trace", abstract_is, true, abstract_file},
+	{"mailbox", mbox_is, false, messages_mbox},
+	{"spans", messages_spans_sniff, false, messages_spans},
 };
 
 static const struct messages_kind *kind_of(const struct messages_input *in, const char *path)
 {
+	static const struct messages_kind log = {"log", NULL, false, messages_log};
+
+	if (in->options->log_pattern)
+		return &log;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (kinds[i].sniff(in->head, slice_cstr(path)))
 			return &kinds[i];

@@ -31,7 +31,7 @@ struct messages_options {
 		 .type = OPTION_STRING,                                                             \
 		 .value = "PATTERN",                                                                \
 		 .doc = "the files are logs; how a line is read: %t time, %s sender, %r receiver, " \
-			"%o CALL, RET or MSG, %i id, %n operation, %* anything",                    \
+			"%o CALL, RET or MSG, %d duration, %i id, %n operation, %* anything",       \
 		 .offset = offsetof(struct values, input.log_pattern)},                             \
 		{.name = "tolerant",                                                                \
 		 .type = OPTION_BOOL,                                                               \

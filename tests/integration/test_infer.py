@@ -172,3 +172,53 @@ def test_a_bad_spec_is_named(run, tmp_path):
     path.write_text('duration 1s\ntracelet t: A -> {\n')
     assert "line 2: a node's name is missing" in run('make-trace', path, code=1).stderr
     run('make-trace', 'no-such-spec', code=1)
+
+
+def test_clocks_are_estimated_and_taken_out(run, tmp_path):
+    spec = tmp_path / 'x.spec'
+    spec.write_text('sightings both\nlink C W uniform 1ms 2ms\nlink W DB uniform 1ms 2ms\nskew W 30ms\n' + SHOP)
+    run('make-trace', spec, '-o', tmp_path / 'x.msgs')
+    clocks = {o['node']: o['offset_ns'] for o in lines(run('skew', tmp_path / 'x.msgs', '--estimate', '--reference', 'C',
+                                                           '--json').stdout)}
+    assert abs(clocks['W'] - 30e6) < 1e6
+    run('skew', tmp_path / 'x.msgs', '--reference', 'C', '-o', tmp_path / 'aligned.msgs')
+    clocks = {o['node']: o['offset_ns'] for o in lines(run('skew', tmp_path / 'aligned.msgs', '--estimate', '--reference',
+                                                           'C', '--json').stdout)}
+    assert abs(clocks['W']) < 1e6
+    again = run('skew', tmp_path / 'aligned.msgs', '--add', 'W=5s').stdout
+    assert len(again.splitlines()) == sum(1 for _ in open(tmp_path / 'x.msgs'))
+    run('skew', tmp_path / 'x.msgs', '--add', 'nobody=1s', code=1)
+    run('skew', tmp_path / 'x.msgs', '--add', 'W', code=2)
+
+
+def test_spans_are_watched_as_if_on_the_wire(run, shop, tmp_path):
+    """What leaves as spans and comes back without its parent links gives the same patterns."""
+    spans = tmp_path / 'spans.jsonl'
+    spans.write_text(run('infer', shop('a'), '--format', 'otlp').stdout)
+    first = {o['pattern']: o['count'] for o in lines(run('infer', tmp_path / 'a.msgs', '--json', '-n', '3').stdout)
+             if 'pattern' in o}
+    again = {o['pattern']: o['count'] for o in lines(run('infer', spans, '--json', '-n', '0').stdout) if 'pattern' in o}
+    for pattern, count in first.items():
+        assert abs(again[pattern.replace('C>', 'client>')] - count) <= 0.1 * count
+
+
+def test_an_access_log_is_read_by_its_pattern(run, tmp_path):
+    log = tmp_path / 'web.log'
+    log.write_text(''.join(f'10.0.0.7 [{1700000000 + i}.5] "GET /x" 200 0.25\n' for i in range(20)) + 'noise\n')
+    p = run('infer', log, '--log-pattern', '%s [%t] "%n" %* %d', '--json')
+    found = lines(p.stdout)[0]
+    assert found['pattern'] == '10.0.0.7>web' and found['count'] == 20
+    assert found['hops'][0]['latency']['mean_ns'] == 250000000
+    assert '1 of 21 lines do not match' in p.stderr
+    run('infer', log, '--log-pattern', '%s', code=1)
+
+
+def test_mail_takes_its_ways(run, tmp_path):
+    box = tmp_path / 'mbox'
+    with open(box, 'w') as f:
+        for i in range(300):
+            when = lambda s: f'Sat, 10 Oct 2026 {(i * 97 + s) // 3600:02}:{(i * 97 + s) // 60 % 60:02}:{(i * 97 + s) % 60:02} +0000'
+            f.write(f'From x Sat Oct 10 00:00:00 2026\nReceived: from hub by box; {when(2)}\n'
+                    f'Received: from mx by hub; {when(1)}\nReceived: from out by mx; {when(0)}\nSubject: x\n\nhello\n')
+    out = run('infer', box, '--mode', 'convolution', '--quantum', '1s').stdout
+    assert 'out>mx>hub>box' in out
