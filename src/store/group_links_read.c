@@ -173,28 +173,40 @@ static void read_times(struct segment_group *g, uint32_t piece, const uint64_t *
 	}
 }
 
+/* Numbers written by shape, into `out`; *ret_n: how many there are.  Uses the second half of the
+ * scratch memory. */
+static int get_by_shape(struct segment_group *g, enum group_block id, uint64_t *out,
+			uint32_t *ret_n)
+{
+	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows), n = 0;
+	struct slice block;
+	int r;
+
+	for (uint32_t i = 0; i < g->zone->rows; i++) {
+		shapes[n] = g->codes[i];
+		n += form_has(group_shape(g, g->codes[i])->form, id);
+	}
+	*ret_n = n;
+	r = group_block(g, id, n, &block);
+	return r < 0 || n == 0
+		       ? r
+		       : group_decoded(g, id,
+				       column_decode_i64_in(g->codec, block, n, shapes,
+							    g->zone->shape_n, (int64_t *)out));
+}
+
 int group_need_times(struct segment_group *g)
 {
 	const uint64_t *times = g->scratch, *points;
-	uint32_t n = 0, point_n = 0;
+	uint32_t n = 0, point_n;
 	int r = group_need_ids(g);
 
 	if (r < 0 || g->have & HAVE_TIMES)
 		return r;
-	for (uint32_t i = 0; i < g->zone->rows; i++) {
-		uint32_t form = group_shape(g, g->codes[i])->form;
-
-		if ((form & TIME_MASK) != TIME_COLUMN)
-			continue;
-		if (form_is_point(form))
-			point_n++;
-		else
-			n++;
-	}
+	r = get_by_shape(g, BLOCK_TIME, g->scratch, &n);
 	points = g->scratch + n;
-	r = get_i64(g, BLOCK_TIME, n, g->scratch);
 	if (r == 0)
-		r = get_i64(g, BLOCK_TIME_POINT, point_n, g->scratch + n);
+		r = get_by_shape(g, BLOCK_TIME_POINT, g->scratch + n, &point_n);
 	for (uint32_t p = 0; p < g->zone->pieces && r == 0; p++)
 		read_times(g, p, &times, &points);
 	if (r == 0)
@@ -212,8 +224,7 @@ int group_need_durations(struct segment_group *g)
 		r = group_need_piece_times(g);
 	if (r < 0 || g->have & HAVE_DURATIONS)
 		return r;
-	n = count_form(g, END_MASK, END_COLUMN);
-	r = get_u64(g, BLOCK_DURATION, n, g->scratch);
+	r = get_by_shape(g, BLOCK_DURATION, g->scratch, &n);
 	if (r < 0)
 		return r;
 	for (uint32_t p = 0; p < g->zone->pieces; p++)

@@ -225,6 +225,22 @@ static int put_values(struct group_writer *g)
 	return r == 0 ? put_fixed(g, BLOCK_UUID, g->uuids.ids, UUID_BYTES, g->uuids.n) : r;
 }
 
+/* Numbers of the rows that have one in this block; a row's shape says how large it may be. */
+static int put_by_shape(struct group_writer *g, enum group_block id, const struct stage *s)
+{
+	uint32_t *shapes = (uint32_t *)g->child; /* no longer needed */
+	size_t from = g->blocks_out.n, n = 0;
+
+	for (uint32_t i = 0; i < g->row_n; i++) {
+		shapes[n] = g->codes[i];
+		n += form_has(g->rows[i].form, id);
+	}
+	return n ? block_close(g, id, n, from,
+			       column_encode_i64_in(g->codec, (const int64_t *)s->v, n, shapes,
+						    (uint32_t)g->seen_n, &g->blocks_out))
+		 : 0;
+}
+
 static int put_blocks(struct group_writer *g, size_t *ret_hot)
 {
 	int r = put_pieces(g);
@@ -232,12 +248,12 @@ static int put_blocks(struct group_writer *g, size_t *ret_hot)
 	if (r == 0)
 		r = put_shapes(g);
 	if (r == 0)
-		r = put_u64(g, BLOCK_DURATION, g->durations.v, g->durations.n);
+		r = put_by_shape(g, BLOCK_DURATION, &g->durations);
 	*ret_hot = g->blocks_out.n;
 	if (r == 0)
-		r = put_i64(g, BLOCK_TIME, g->times.v, g->times.n);
+		r = put_by_shape(g, BLOCK_TIME, &g->times);
 	if (r == 0)
-		r = put_i64(g, BLOCK_TIME_POINT, g->point_times.v, g->point_times.n);
+		r = put_by_shape(g, BLOCK_TIME_POINT, &g->point_times);
 	if (r == 0)
 		r = put_piece_ids(g);
 	if (r == 0)

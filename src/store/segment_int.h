@@ -62,10 +62,10 @@ enum group_block {
 	BLOCK_PIECE_START,    /* i64 a piece: distance to the one before */
 	BLOCK_PIECE_DURATION, /* u64 a piece */
 	BLOCK_SHAPE,          /* codes, a row: which of the group's list of shapes */
-	BLOCK_DURATION,       /* u64 a row with END_COLUMN */
+	BLOCK_DURATION,       /* i64 by shape, a row with END_COLUMN */
 	/* Hot blocks end here: a scan reads no further. */
-	BLOCK_TIME,       /* i64 a row with TIME_COLUMN that begins something */
-	BLOCK_TIME_POINT, /* i64 a row with TIME_COLUMN and ID1_SAME */
+	BLOCK_TIME,       /* i64 by shape, a row with TIME_COLUMN that begins something */
+	BLOCK_TIME_POINT, /* i64 by shape, a row with TIME_COLUMN and ID1_SAME */
 	BLOCK_PIECE_ID,   /* 16 bytes a piece */
 	BLOCK_ID1,        /* 8 bytes a row with ID1_COLUMN */
 	BLOCK_ID1_BACK,   /* u32 a row with ID1_BACK */
@@ -129,6 +129,15 @@ static inline uint32_t field_word(uint32_t key, uint8_t type)
 static inline bool form_is_point(uint32_t form)
 {
 	return (form & ID1_MASK) == ID1_SAME;
+}
+
+/* Does the row have a number in this block of times or durations? */
+static inline bool form_has(uint32_t form, enum group_block block)
+{
+	if (block == BLOCK_DURATION)
+		return (form & END_MASK) == END_COLUMN;
+	return (form & TIME_MASK) == TIME_COLUMN &&
+	       form_is_point(form) == (block == BLOCK_TIME_POINT);
 }
 
 /* Rows that have a status, as summary.h counts errors. */
