@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "store/operation_tally.h"
 #include "store/runs.h"
 #include "store/store_int.h"
 #include "store/summary.h"
@@ -112,14 +113,6 @@ static int by_slowest(const void *a, const void *b)
 	return trace_key_order(STORE_SLOWEST, a, b);
 }
 
-/* Forgets a set's content but keeps its memory, for the next trace. */
-static void set_clear(struct event_set *set)
-{
-	for (size_t i = 0; i < set->batch_n; i++)
-		batch_unref(set->batches[i]);
-	set->batch_n = set->n = 0;
-}
-
 static int collect_hits(const struct memory_store *m, const struct store_query *q,
 			struct hits *hits)
 {
@@ -130,7 +123,7 @@ static int collect_hits(const struct memory_store *m, const struct store_query *
 	for (uint32_t i = 0; r == 0 && i < mark.traces; i++) {
 		struct trace_key key = {.id = runs_trace_id(&m->runs, i)};
 
-		set_clear(&set);
+		event_set_clear(&set);
 		if (!runs_events(&m->runs, mark, i, &set)) {
 			r = -ENOMEM;
 			break;
@@ -154,7 +147,7 @@ static int summarise_hits(const struct memory_store *m, const struct hits *hits,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->n; i++) {
-		set_clear(&set);
+		event_set_clear(&set);
 		if (!runs_events(&m->runs, runs_mark(&m->runs), hits->rows[i].trace, &set))
 			r = -ENOMEM;
 		else
@@ -226,6 +219,23 @@ static int memory_services(struct store *s, struct service_list *ret_list)
 	return r;
 }
 
+static int memory_operations(struct store *s, struct operation_list *ret_list)
+{
+	struct operation_tally tally;
+	struct event_set set = {0};
+	int r;
+
+	operation_tally_init(&tally);
+	r = memory_all(s, &set);
+	if (r == 0)
+		r = operation_tally_rows(&tally, set.refs, set.n);
+	if (r == 0)
+		r = operation_tally_list(&tally, ret_list);
+	event_set_done(&set);
+	operation_tally_done(&tally);
+	return r;
+}
+
 static struct store_stats memory_stats(struct store *s)
 {
 	struct memory_store *m = memory_of(s);
@@ -259,6 +269,7 @@ int memory_store_open(size_t bytes_limit, struct store **ret_store)
 		.trace = memory_trace,
 		.find = memory_find,
 		.services = memory_services,
+		.operations = memory_operations,
 		.all = memory_all,
 		.stats = memory_stats,
 		.close = memory_close,

@@ -37,6 +37,11 @@ int store_services(struct store *s, struct service_list *ret_list)
 	return s->ops->services(s, ret_list);
 }
 
+int store_operations(struct store *s, struct operation_list *ret_list)
+{
+	return s->ops->operations(s, ret_list);
+}
+
 int store_all(struct store *s, struct event_set *ret_set)
 {
 	return s->ops->all(s, ret_set);
@@ -69,10 +74,16 @@ bool event_set_add(struct event_set *set, struct batch *batch, uint32_t first, u
 	return true;
 }
 
-void event_set_done(struct event_set *set)
+void event_set_clear(struct event_set *set)
 {
 	for (size_t i = 0; i < set->batch_n; i++)
 		batch_unref(set->batches[i]);
+	set->batch_n = set->n = 0;
+}
+
+void event_set_done(struct event_set *set)
+{
+	event_set_clear(set);
 	free(set->batches);
 	free(set->refs);
 	*set = (struct event_set){0};
@@ -97,4 +108,10 @@ void service_list_done(struct service_list *list)
 {
 	arena_free(&list->arena);
 	*list = (struct service_list){0};
+}
+
+void operation_list_done(struct operation_list *list)
+{
+	arena_free(&list->arena);
+	*list = (struct operation_list){0};
 }

@@ -11,6 +11,7 @@ struct store_ops {
 	int (*trace)(struct store *s, struct trace_id id, struct event_set *ret_set);
 	int (*find)(struct store *s, const struct store_query *query, struct trace_list *ret_list);
 	int (*services)(struct store *s, struct service_list *ret_list);
+	int (*operations)(struct store *s, struct operation_list *ret_list);
 	int (*all)(struct store *s, struct event_set *ret_set);
 	struct store_stats (*stats)(struct store *s);
 	void (*close)(struct store *s);
@@ -23,5 +24,8 @@ struct store {
 /* Adds rows first … first + count - 1 of a batch; takes a reference to the batch where it is not
  * the last one added.  False when out of memory; what was there stays. */
 bool event_set_add(struct event_set *set, struct batch *batch, uint32_t first, uint32_t count);
+
+/* Forgets the content but keeps the memory, for the next trace. */
+void event_set_clear(struct event_set *set);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "store/store_int.h"
 
 /* --- segments --- */
 
@@ -136,7 +137,7 @@ static int split_make(struct view *v)
 	return 0;
 }
 
-int view_is_split(struct view *v, struct trace_id id)
+int view_split(struct view *v, const struct trace_id **ret_ids, size_t *ret_n)
 {
 	int r = 0;
 
@@ -144,9 +145,22 @@ int view_is_split(struct view *v, struct trace_id id)
 	if (!v->split_made)
 		r = split_make(v);
 	pthread_mutex_unlock(&v->split_lock);
-	if (r < 0 || v->split_n == 0)
+	if (r < 0)
 		return r;
-	return bsearch(&id, v->split, v->split_n, sizeof(id), by_bytes) != NULL;
+	*ret_ids = v->split;
+	*ret_n = v->split_n;
+	return 0;
+}
+
+int view_is_split(struct view *v, struct trace_id id)
+{
+	const struct trace_id *ids;
+	size_t n;
+	int r = view_split(v, &ids, &n);
+
+	if (r < 0 || n == 0)
+		return r;
+	return bsearch(&id, ids, n, sizeof(id), by_bytes) != NULL;
 }
 
 /* --- snapshots --- */
@@ -182,6 +196,48 @@ int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_se
 		some |= r == 0;
 	}
 	return some ? 0 : -ENOENT;
+}
+
+/* A piece in a segment, page by page. */
+static int segment_pages(struct segment *segment, struct trace_id id, struct event_set *set,
+			 snapshot_page_fn *page, void *context, bool *some)
+{
+	uint64_t rows = 1;
+	int r = 0;
+
+	for (uint64_t from = 0; r == 0 && from < rows; from += SNAPSHOT_PAGE_ROWS) {
+		event_set_clear(set);
+		r = segment_trace_page(segment, id, from, SNAPSHOT_PAGE_ROWS, set, &rows);
+		if (r == 0 && set->n > 0) {
+			*some = true;
+			r = page(context, set->refs, set->n);
+		}
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
+			 void *context)
+{
+	const struct view *v = s->view;
+	struct event_set set = {0};
+	bool some = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
+		r = segment_pages(v->segments[i]->segment, id, &set, page, context, &some);
+	for (size_t i = 0; r == 0 && i < v->head_n; i++) {
+		event_set_clear(&set);
+		r = head_trace(v->heads[i], s->marks[i], id, &set);
+		if (r == 0 && set.n > 0) {
+			some = true;
+			r = page(context, set.refs, set.n);
+		}
+		if (r == -ENOENT)
+			r = 0;
+	}
+	event_set_done(&set);
+	return r == 0 && !some ? -ENOENT : r;
 }
 
 bool snapshot_in_heads(const struct snapshot *s, struct trace_id id)

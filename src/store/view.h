@@ -61,7 +61,11 @@ static inline struct head *view_active(const struct view *v)
 	return v->heads[v->head_n - 1];
 }
 
-/* May the trace have pieces in more than one segment?  0, 1, negative errno.  Any thread. */
+/* The traces that have, or may have, pieces in more than one segment: sorted by bytes, each once;
+ * they live as long as the view.  Any thread. */
+int view_split(struct view *v, const struct trace_id **ret_ids, size_t *ret_n);
+
+/* Is the trace one of them?  0, 1, negative errno.  Any thread. */
 int view_is_split(struct view *v, struct trace_id id);
 
 /* --- reading --- */
@@ -78,6 +82,14 @@ void snapshot_done(struct snapshot *s);
 /* Appends all rows of a trace, from segments and heads, in order of arrival.  -ENOENT when there is
  * none; -EBADMSG and others when a piece cannot be read. */
 int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set);
+
+/* The same in pages of at most SNAPSHOT_PAGE_ROWS rows of a segment (and of all rows a head has),
+ * so that memory does not depend on the size of the trace.  Rows are good during the call; anything
+ * but 0 from it ends the walk and is returned. */
+#define SNAPSHOT_PAGE_ROWS 65536
+typedef int snapshot_page_fn(void *context, const struct event_ref *refs, size_t n);
+int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
+			 void *context);
 
 /* Has a head rows of it? */
 bool snapshot_in_heads(const struct snapshot *s, struct trace_id id);
