@@ -227,6 +227,11 @@ struct segment_group *group_close(struct segment_group *g)
 	return NULL;
 }
 
+struct segment *group_segment(const struct segment_group *g)
+{
+	return g->segment;
+}
+
 const struct segment_tables *group_tables(const struct segment_group *g)
 {
 	return g->tables;

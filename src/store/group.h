@@ -106,7 +106,7 @@ uint64_t tables_threshold(const struct segment_tables *t,
 struct group_zone {
 	uint64_t offset, bytes; /* in the file */
 	uint32_t rows, pieces;
-	int64_t start_min_ns, start_max_ns; /* of its pieces, 0 where none has a time */
+	int64_t start_min_ns, start_max_ns; /* of its pieces; a piece without a time counts as 0 */
 	int64_t duration_max_ns;
 	uint32_t errors;           /* rows with STATUS_ERROR */
 	bool continues, continued; /* its first piece began before; its last goes on behind */
@@ -133,6 +133,7 @@ static inline void group_closep(struct segment_group **g)
 /* Opens another group of the same segment in its place, keeping the memory. */
 int group_reopen(struct segment_group *g, uint32_t number);
 
+struct segment *group_segment(const struct segment_group *g); /* borrowed */
 const struct segment_tables *group_tables(const struct segment_group *g);
 const struct group_zone *group_zone(const struct segment_group *g);
 /* After -EBADMSG: which block. */

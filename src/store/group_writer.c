@@ -329,14 +329,11 @@ static int add_zone(struct group_writer *g, size_t hot)
 			     .shape_first = g->zone_shape_n,
 			     .shape_n = (uint32_t)g->seen_n};
 
+	z.start_min_ns = INT64_MAX;
 	for (uint32_t i = 0; i < g->piece_n; i++) {
-		int64_t start = g->pieces[i].start_ns;
-
 		z.duration_max_ns = MAX(z.duration_max_ns, g->pieces[i].duration_ns);
-		if (start == 0)
-			continue;
-		z.start_min_ns = z.start_min_ns ? MIN(z.start_min_ns, start) : start;
-		z.start_max_ns = MAX(z.start_max_ns, start);
+		z.start_min_ns = MIN(z.start_min_ns, g->pieces[i].start_ns);
+		z.start_max_ns = MAX(z.start_max_ns, g->pieces[i].start_ns);
 	}
 	if (!vec_reserve(&g->zones, &g->zone_capacity, g->zone_n + 1, sizeof(*g->zones)) ||
 	    !vec_reserve(&g->zone_shapes, &g->zone_shape_capacity, g->zone_shape_n + g->seen_n,

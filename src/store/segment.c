@@ -262,6 +262,22 @@ int segment_may_have(struct segment *s, struct trace_id id)
 	return r;
 }
 
+int segment_candidates(struct segment *s, struct trace_id id,
+		       uint32_t ret_groups[SEGMENT_MAX_CANDIDATES])
+{
+	uint64_t hash = segment_id_hash(id);
+	uint32_t at = 0, group;
+	int n = 0, r = segment_pin_index(s);
+
+	if (r < 0)
+		return r;
+	while (n < SEGMENT_MAX_CANDIDATES &&
+	       (group = trace_index_next(&s->index, hash, &at)) != UINT32_MAX)
+		ret_groups[n++] = group;
+	segment_unpin(s);
+	return n;
+}
+
 int segment_split(struct segment *s, const struct trace_id **ret_ids, size_t *ret_n)
 {
 	_cleanup_(column_codec_freep)

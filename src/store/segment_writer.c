@@ -103,9 +103,6 @@ static void footer_add(struct segment_footer *f, const struct group_writer *g,
 	f->blocks += g->blocks;
 	f->errors += z->errors;
 	f->duration_max_ns = MAX(f->duration_max_ns, z->duration_max_ns);
-	if (z->start_min_ns == 0)
-		return;
-	f->start_min_ns = f->start_min_ns ? MIN(f->start_min_ns, z->start_min_ns) : z->start_min_ns;
 	f->start_max_ns = MAX(f->start_max_ns, z->start_max_ns);
 }
 
@@ -128,6 +125,9 @@ static int close_group(struct segment_writer *w, bool continues)
 		for (uint32_t j = 0; j < p->rows; j++)
 			trace_bounds_add(&b, g->rows[p->first + j].e);
 		trace_bounds_end(&b, &p->start_ns, &p->duration_ns);
+		if (p->start_ns > 0 &&
+		    (w->footer.start_min_ns == 0 || p->start_ns < w->footer.start_min_ns))
+			w->footer.start_min_ns = p->start_ns;
 	}
 	r = group_writer_close(g);
 	if (r < 0)
