@@ -29,7 +29,7 @@ static inline unsigned bins_of(const struct bins *b, int64_t delay_ns)
 
 	if (delay_ns < b->bound[1])
 		return 0;
-	high = 63u - (unsigned)__builtin_clzll((uint64_t)delay_ns);
+	high = 63u - (unsigned)__builtin_clzll((uint64_t)delay_ns | 1);
 	bin = b->start[high][high >= 4 ? delay_ns >> (high - 4) & 15 : delay_ns << (4 - high) & 15];
 	while (bin < BINS_N - 1 && delay_ns >= b->bound[bin + 1])
 		bin++;
