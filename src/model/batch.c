@@ -44,7 +44,9 @@ struct batch *batch_new(size_t hint)
 	b->refs = 1;
 	b->seed = rng_process_seed();
 	b->slot_n = SLOTS_FIRST;
-	while (b->slot_n < strings * 2)
+	/* At most a quarter full, if the guess is right: most of what is looked up is new, and
+	 * finding its slot taken costs a wrong guess of the processor. */
+	while (b->slot_n < strings * 4)
 		b->slot_n *= 2;
 	b->slots = calloc(b->slot_n, sizeof(*b->slots));
 	if (!b->slots ||
