@@ -18,7 +18,7 @@
 #include <math.h>
 
 #define MAX_BITS        64
-#define CONTEXT_DENSITY 16 /* values per context at least, on average */
+#define CONTEXT_DENSITY 4  /* values per context at least, on average */
 #define MIN_VALUES      64 /* below, the classes cost more than they save */
 
 /* A number cut in two.  No branches: classes of neighbours are not predictable. */
