@@ -139,6 +139,11 @@ static int real_size(struct fs *fs, int fd, uint64_t *ret_size)
 	return 0;
 }
 
+static void real_will_read(struct fs *fs, int fd)
+{
+	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+}
+
 static const struct fs_ops real_ops = {
 	.open = real_open,
 	.close = real_close,
@@ -154,6 +159,7 @@ static const struct fs_ops real_ops = {
 	.mkdir = real_mkdir,
 	.list = real_list,
 	.size = real_size,
+	.will_read = real_will_read,
 };
 
 struct fs *fs_real(void)

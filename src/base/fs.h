@@ -45,6 +45,7 @@ struct fs_ops {
 	int (*mkdir)(struct fs *fs, const char *path, mode_t mode);
 	int (*list)(struct fs *fs, const char *path, struct fs_names *ret_names);
 	int (*size)(struct fs *fs, int fd, uint64_t *ret_size);
+	void (*will_read)(struct fs *fs, int fd); /* may be NULL */
 };
 
 /* Embedded in whatever implements it. */
@@ -134,6 +135,14 @@ static inline int fs_list(struct fs *fs, const char *path, struct fs_names *ret_
 static inline int fs_size(struct fs *fs, int fd, uint64_t *ret_size)
 {
 	return fs->ops->size(fs, fd, ret_size);
+}
+
+/* A hint: the whole file will be read, from its beginning.  Makes a disk several times faster than
+ * reading it piece by piece. */
+static inline void fs_will_read(struct fs *fs, int fd)
+{
+	if (fs->ops->will_read)
+		fs->ops->will_read(fs, fd);
 }
 
 /* --- made of the above --- */

@@ -22,7 +22,6 @@
 
 #define GROUP_MOST      256                /* records in one write */
 #define KEPT_BYTES_MOST ((size_t)32 << 20) /* acknowledged, unsynced: sync early */
-#define RETRY_FIRST_NS  (100 * NS_PER_MS)
 #define RETRY_MOST_NS   (5 * NS_PER_S)
 #define NEVER_NS        INT64_MAX
 
@@ -95,7 +94,7 @@ static void fail(struct wal *w, int error)
 {
 	wal_out_leave(&w->out);
 	file_push(w);
-	w->pause_ns = w->pause_ns ? MIN(w->pause_ns * 2, RETRY_MOST_NS) : RETRY_FIRST_NS;
+	w->pause_ns = w->pause_ns ? MIN(w->pause_ns * 2, RETRY_MOST_NS) : w->options.retry_ns;
 	w->retry_ns = clock_mono_ns() + w->pause_ns;
 	atomic_store(&w->error, error);
 	pthread_mutex_lock(&w->lock);
@@ -337,17 +336,18 @@ static void *write_on(void *context)
 		if (finish)
 			file_finish(w);
 		pthread_mutex_lock(&w->lock);
-		if (finish || chain) {
-			w->finish = false; /* done, or something came: no more use */
+		/* Done; or something came before it could be, and there is no use in it any more. */
+		if (w->finish && (finish || w->first)) {
+			w->finish = false;
 			pthread_cond_broadcast(&w->finished);
 		}
 		if (closing)
 			break;
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (w->out.fd < 0 && w->out.kept_n > 0)
-		file_begin(w, 0); /* acknowledged, and nowhere else but in memory: a last try */
 	if (w->out.fd >= 0)
+		file_end(w);
+	if (w->out.kept_n > 0 && file_begin(w, 0) == 0) /* acknowledged, not durable: a last try */
 		file_end(w);
 	return NULL;
 }
@@ -418,6 +418,8 @@ int wal_open(const struct wal_options *options, struct wal **ret_wal, struct err
 		w->options.queue_bytes = WAL_QUEUE_BYTES;
 	if (w->options.queue_count == 0)
 		w->options.queue_count = WAL_QUEUE_COUNT;
+	if (w->options.retry_ns == 0)
+		w->options.retry_ns = WAL_RETRY_NS;
 	r = wal_folder_read(&w->options, &w->folder, error);
 	if (r < 0)
 		return r;

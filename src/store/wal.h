@@ -65,6 +65,7 @@ struct wal_options {
 	size_t queue_bytes;  /* of batches waiting for the writer; 0: WAL_QUEUE_BYTES */
 	size_t queue_count;  /* 0: WAL_QUEUE_COUNT */
 	int64_t dedup_ns;    /* how long body hashes outlive their file */
+	int64_t retry_ns;    /* after a failure of the disk, at first; 0: WAL_RETRY_NS */
 
 	/* What is already elsewhere: records up to this number are not replayed. */
 	uint64_t after_seq;
@@ -89,6 +90,7 @@ struct wal_options {
 
 #define WAL_FILE_BYTES  ((uint64_t)64 << 20)
 #define WAL_QUEUE_BYTES ((size_t)32 << 20)
+#define WAL_RETRY_NS    ((int64_t)100 * 1000 * 1000)
 #define WAL_QUEUE_COUNT ((size_t)4096)
 
 /* Recovers what is there (replay, findings), cuts unfinished ends, moves what cannot be read to

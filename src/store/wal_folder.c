@@ -318,6 +318,7 @@ static int read_file(struct scan *s, const struct head *head)
 		damage(s, 0, s->file->size, strerror(-e));
 		return e == -ENOMEM ? e : 0;
 	}
+	fs_will_read(s->options->fs, r.fd);
 	r.check_seed = wal_check_seed(seed, s->file->number);
 	s->previous = good ? head->header.previous : 0;
 	if (good)

@@ -6,6 +6,11 @@
  *   synced+1 …… last   acknowledged and kept (WAL_SYNC_INTERVAL), or just acknowledged (NEVER)
  *   last+1 ……          in nobody's hands: the group that is being written
  *
+ * With WAL_SYNC_ALWAYS the page cache is no help: each group goes to the disk at once.  So it is
+ * copied to an aligned buffer and written with O_DIRECT, in whole blocks; the last block of a group
+ * is written again with the next one.  A write that is torn there leaves each sector old or new,
+ * and what was acknowledged is the same in both.
+ *
  * A new file says that in earlier ones nothing behind what it builds on counts, and writes again
  * what is kept. */
 #include "store/wal_out.h"
@@ -16,6 +21,9 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/clock.h"
+
+#define BLOCK_BYTES  ((size_t)4096)
+#define BUFFER_BYTES ((size_t)1 << 20)
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -53,6 +61,7 @@ void wal_out_done(struct wal_out *out)
 {
 	kept_done(out, out->kept_n);
 	free(out->kept);
+	free(out->buffer);
 	free(out->headers);
 	free(out->parts);
 }
@@ -66,6 +75,52 @@ bool wal_out_fits(const struct wal_out *out, uint64_t bytes)
 static int disk_error(int r)
 {
 	return r == -ENOMEM ? -EIO : r;
+}
+
+static int buffer_flush(struct wal_out *out, size_t n)
+{
+	return fs_write_all(out->fs, out->fd, out->buffer, n, out->buffer_at);
+}
+
+/* Through the buffer, behind what it holds. */
+static int write_direct(struct wal_out *out, const struct iovec *parts, size_t part_n)
+{
+	size_t whole, padded;
+	int r;
+
+	for (size_t i = 0; i < part_n; i++) {
+		const char *p = parts[i].iov_base;
+
+		for (size_t left = parts[i].iov_len, n; left > 0; left -= n, p += n) {
+			n = MIN(left, BUFFER_BYTES - out->buffer_n);
+			memcpy(out->buffer + out->buffer_n, p, n);
+			out->buffer_n += n;
+			if (out->buffer_n < BUFFER_BYTES)
+				continue;
+			r = buffer_flush(out, BUFFER_BYTES);
+			if (r < 0)
+				return r;
+			out->buffer_at += BUFFER_BYTES;
+			out->buffer_n = 0;
+		}
+	}
+	whole = out->buffer_n & ~(BLOCK_BYTES - 1);
+	padded = (out->buffer_n + BLOCK_BYTES - 1) & ~(BLOCK_BYTES - 1);
+	memset(out->buffer + out->buffer_n, 0, padded - out->buffer_n);
+	r = padded ? buffer_flush(out, padded) : 0;
+	if (r < 0)
+		return r;
+	memmove(out->buffer, out->buffer + whole, out->buffer_n - whole);
+	out->buffer_at += whole;
+	out->buffer_n -= whole;
+	return 0;
+}
+
+/* Behind everything that is written. */
+static int write_parts(struct wal_out *out, struct iovec *parts, size_t part_n)
+{
+	return disk_error(out->buffer ? write_direct(out, parts, part_n)
+				      : fs_write_parts(out->fs, out->fd, parts, part_n, out->at));
 }
 
 /* Writes records at `at`; 0 and where they end. */
@@ -87,9 +142,9 @@ static int put(struct wal_out *out, const struct wal_item *items, size_t n, uint
 		previous = items[i].seq;
 		at += items[i].bytes;
 	}
-	r = fs_write_parts(out->fs, out->fd, out->parts, part_n, out->at);
+	r = write_parts(out, out->parts, part_n);
 	if (r < 0)
-		return disk_error(r);
+		return r;
 	*ret_end = at;
 	return 0;
 }
@@ -107,9 +162,14 @@ static int header_write(struct wal_out *out, uint64_t base)
 				    .created_ns = clock_wall_ns(),
 				    .previous = base};
 
+	struct iovec part = {&h, sizeof(h)};
+	int r;
+
 	h.check = XXH3_64bits(&h, offsetof(struct wal_file_header, check));
+	out->at = out->buffer_at = out->buffer_n = 0;
+	r = write_parts(out, &part, 1);
 	out->at = sizeof(h);
-	return fs_write_all(out->fs, out->fd, &h, sizeof(h), 0);
+	return r;
 }
 
 static int kept_write(struct wal_out *out, uint64_t base)
@@ -145,6 +205,24 @@ static int fill_new(struct wal_out *out, uint64_t bytes)
 	return r < 0 ? r : fs_sync_dir(out->fs, out->dir);
 }
 
+/* A new file, open past the page cache if that is wanted and can be. */
+static int open_new(struct wal_out *out, const char *path)
+{
+	int flags = O_RDWR | O_CREAT | O_EXCL, fd;
+
+	if (out->sync == WAL_SYNC_ALWAYS && !out->buffer)
+		out->buffer = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
+	if (out->buffer) {
+		fd = fs_open(out->fs, path, flags | O_DIRECT, 0600);
+		if (fd != -EINVAL)
+			return fd;
+		free(out->buffer); /* not here, then */
+		out->buffer = NULL;
+		fs_unlink(out->fs, path); /* it may have been made all the same */
+	}
+	return fs_open(out->fs, path, flags, 0600);
+}
+
 int wal_out_begin(struct wal_out *out, uint64_t bytes)
 {
 	_cleanup_(freep)
@@ -154,7 +232,7 @@ int wal_out_begin(struct wal_out *out, uint64_t bytes)
 	if (!path)
 		return -ENOMEM;
 	bytes += sizeof(struct wal_file_header) + out->kept_bytes;
-	out->fd = fs_open(out->fs, path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	out->fd = open_new(out, path);
 	if (out->fd < 0) {
 		r = out->fd;
 		out->fd = -1;

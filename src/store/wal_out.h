@@ -30,6 +30,13 @@ struct wal_out {
 	struct wal_kept *kept; /* WAL_SYNC_INTERVAL only */
 	size_t kept_n, kept_capacity, kept_bytes;
 
+	/* Past the page cache, where the file system can and every group is synced anyway: halves
+	 * the kernel's work.  Whole blocks are written from here; between groups it holds what is
+	 * in the last, begun one. */
+	char *buffer;       /* NULL: not so */
+	uint64_t buffer_at; /* in the file; a multiple of the block */
+	size_t buffer_n;
+
 	/* For one write. */
 	struct wal_record_header *headers;
 	size_t header_capacity;
