@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -100,6 +99,14 @@ static int64_t now(clockid_t clock)
 	return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
+uint64_t live_dropped(struct live *l)
+{
+	struct pcap_stat stat = {0};
+
+	pcap_stats(l->pcap, &stat);
+	return (uint64_t)stat.ps_drop + stat.ps_ifdrop;
+}
+
 struct meter {
 	int64_t at_ns, cpu_ns;
 	uint64_t packets, bytes, calls;
@@ -113,23 +120,19 @@ static struct meter meter_read(const struct capture *c)
 
 static struct live_rate meter_rate(struct live *l, const struct meter *then, const struct meter *m)
 {
-	struct pcap_stat stat = {0};
-
-	pcap_stats(l->pcap, &stat);
 	return (struct live_rate){
 		.seconds = (double)(m->at_ns - then->at_ns) * 1e-9,
 		.packets = m->packets - then->packets,
 		.bytes = m->bytes - then->bytes,
 		.calls = m->calls - then->calls,
-		.dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop,
+		.dropped = live_dropped(l),
 		.cpu = (double)(m->cpu_ns - then->cpu_ns) / (double)(m->at_ns - then->at_ns),
 		.memory = l->capture->shared.memory,
 	};
 }
 
-int live_run(struct live *l, struct capture *c, const volatile sig_atomic_t *stop,
-	     int64_t duration_ns, void (*rate)(void *context, const struct live_rate *r),
-	     void *context, struct error *error)
+int live_run(struct live *l, struct capture *c, int64_t duration_ns, const struct live_watch *watch,
+	     struct error *error)
 {
 	int64_t began_ns = now(CLOCK_MONOTONIC);
 	struct meter then;
@@ -137,7 +140,8 @@ int live_run(struct live *l, struct capture *c, const volatile sig_atomic_t *sto
 	l->capture = c;
 	l->failed = 0;
 	then = meter_read(c);
-	while (!*stop && (duration_ns == 0 || now(CLOCK_MONOTONIC) - began_ns < duration_ns)) {
+	while (watch->go_on(watch->context) &&
+	       (duration_ns == 0 || now(CLOCK_MONOTONIC) - began_ns < duration_ns)) {
 		int n = pcap_dispatch(l->pcap, BATCH, on_packet, (u_char *)l);
 		struct meter m;
 
@@ -152,10 +156,10 @@ int live_run(struct live *l, struct capture *c, const volatile sig_atomic_t *sto
 				return error_set(error, r, "the messages could not be taken");
 		}
 		m = meter_read(c);
-		if (rate && m.at_ns - then.at_ns >= SECOND) {
+		if (watch->rate && m.at_ns - then.at_ns >= SECOND) {
 			struct live_rate r = meter_rate(l, &then, &m);
 
-			rate(context, &r);
+			watch->rate(watch->context, &r);
 			then = m;
 		}
 	}

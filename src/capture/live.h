@@ -6,8 +6,6 @@
 #ifndef CAUSET_CAPTURE_LIVE_H
 #define CAUSET_CAPTURE_LIVE_H
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "capture/capture.h"
 
@@ -38,10 +36,19 @@ static inline void live_closep(struct live **l)
 	live_close(*l);
 }
 
-/* Feeds packets until *stop is set or `duration_ns` (0: none) has passed; tells `rate` (may be
- * NULL) once a second.  Does not finish the capture.  0, or a negative errno. */
-int live_run(struct live *l, struct capture *c, const volatile sig_atomic_t *stop,
-	     int64_t duration_ns, void (*rate)(void *context, const struct live_rate *r),
-	     void *context, struct error *error);
+/* What whoever runs a live capture is asked and told. */
+struct live_watch {
+	bool (*go_on)(void *context);                           /* asked ten times a second */
+	void (*rate)(void *context, const struct live_rate *r); /* once a second; may be NULL */
+	void *context;
+};
+
+/* Feeds packets until told to stop or `duration_ns` (0: none) has passed.  Does not finish the
+ * capture.  0, or a negative errno. */
+int live_run(struct live *l, struct capture *c, int64_t duration_ns, const struct live_watch *watch,
+	     struct error *error);
+
+/* Packets that the kernel could not keep. */
+uint64_t live_dropped(struct live *l);
 
 #endif

@@ -6,13 +6,14 @@
 #include "cli/commands.h"
 #include "cli/inferred.h"
 #include "cli/messages.h"
+#include "infer/abstract_read.h"
 
 struct infer_values {
 	struct messages_options input;
 	int64_t mode, format, sort, top, skew_ns, bin_base_ns, quantum_ns, max_lag_ns, least;
 	const char *smooth, *root;
 	struct option_list compare;
-	bool calls, derived;
+	bool calls, derived, messages;
 };
 
 #define CONVOLUTION_MODE "convolution"
@@ -107,7 +108,13 @@ static const struct option infer_options[] = {
 	 .type = OPTION_BOOL,
 	 .doc = "convolution: show short cuts that longer paths explain, too",
 	 .offset = offsetof(struct infer_values, derived)},
+	{.name = "messages",
+	 .type = OPTION_BOOL,
+	 .group = "Reading",
+	 .doc = "infer nothing: write the messages that were read, one a line",
+	 .offset = offsetof(struct infer_values, messages)},
 	MESSAGES_OPTIONS(infer_values),
+	PACKET_OPTIONS(infer_values),
 	{0},
 };
 
@@ -316,15 +323,45 @@ static int compare(const struct inferred *in, const struct infer_values *v)
 	return code;
 }
 
+/* Messages as lines on standard output, as they come. */
+static int message_line(void *context, const struct message *m, size_t n)
+{
+	struct inferred *in = context;
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+
+	for (size_t i = 0; i < n; i++)
+		abstract_write(&m[i], &in->nodes, &in->operations, &out);
+	return out.failed ? -ENOMEM : cli_print(in->cli, &out) == EXIT_OK ? 0 : -EPIPE;
+}
+
+static int messages_print(struct inferred *in, const struct infer_values *v, char **files,
+			  int file_n)
+{
+	struct messages_input input = {.cli = in->cli,
+				       .options = &v->input,
+				       .nodes = &in->nodes,
+				       .operations = &in->operations};
+
+	return messages_read(&input, (struct message_sink){message_line, in}, files, file_n);
+}
+
 static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 {
 	const struct infer_values *v = values;
 	struct inferred in;
 	int code;
 
-	if (argc == 0)
+	if (argc == 0 && !v->input.live)
 		return cli_usage(cli, "needs a file of messages; - is standard input");
+	if (argc > 0 && v->input.live)
+		return cli_usage(cli, "reads files or captures with --live, not both at once");
 	inferred_init(&in, cli, v);
+	if (v->messages) {
+		code = messages_print(&in, v, argv, argc);
+		inferred_done(&in);
+		return code;
+	}
 	code = files_infer(&in, v, argv, argc);
 	if (code == EXIT_OK)
 		tally_note(&in);
@@ -340,10 +377,11 @@ static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 
 const struct command command_infer = {
 	.name = "infer",
-	.arguments = "FILE…",
+	.arguments = "FILE… | --live INTERFACE",
 	.summary = "find causal paths in messages that were seen, without any instrumentation",
 	.details =
-		"Reads messages (who sent to whom, when; gzip and zstd are unpacked) and finds which call caused "
+		"Reads messages (who sent to whom, when), or finds them in packets (pcap, pcapng, live); gzip and "
+		"zstd are unpacked. Then finds which call caused "
 		"which: the patterns of paths, how often each is taken, and where its time goes. Several files are "
 		"merged; a message that two of them hold counts once.\n\n"
 		"A table names for each pattern how often it was taken, its share of all latency, and the node that "
@@ -352,7 +390,9 @@ const struct command command_infer = {
 	.examples = "causet infer trace.msgs.gz\n"
 		    "causet make-trace multi-tier | causet infer - --sort count\n"
 		    "causet infer after.msgs --compare before.msgs\n"
-		    "causet infer trace.msgs --format otlp | causet import -\n",
+		    "causet infer trace.msgs --format otlp | causet import -\n"
+		    "causet infer bridge.pcap.gz --map 10.9.0.5=auth\n"
+		    "causet infer --live eth0 --duration 1m --live-filter 'tcp port 80'\n",
 	.options = infer_options,
 	.values_size = sizeof(struct infer_values),
 	.flags = COMMAND_OUTPUT,

@@ -64,6 +64,7 @@ static bool mbox_is(struct slice head, struct slice name)
 }
 
 static const struct messages_kind kinds[] = {
+	{"packets", packets_is, true, packets_file},
 	{"abstract trace", abstract_is, true, abstract_file},
 	{"mailbox", mbox_is, false, messages_mbox},
 	{"spans", messages_spans_sniff, false, messages_spans},
@@ -79,7 +80,7 @@ static const struct messages_kind *kind_of(const struct messages_input *in, cons
 		if (kinds[i].sniff(in->head, slice_cstr(path)))
 			return &kinds[i];
 	/* One line of text that may be tolerated must not hide the rest. */
-	return in->options->tolerant ? &kinds[0] : NULL;
+	return in->options->tolerant ? &kinds[ARRAY_SIZE(kinds) - 1] : NULL;
 }
 
 /* Opens a file and reads enough of it to know what it is. */
@@ -165,6 +166,10 @@ static int files_read(struct messages_input *in, struct message_sink sink, char 
 			e = rename_add(collect, slice_cstr(in->options->maps.items[i]), error);
 	}
 	in->collects = file_n > 1;
+	if (e == 0 && in->options->live) {
+		in->sink = in->options->maps.n ? rename_sink(rename) : sink;
+		e = packets_live(in, error);
+	}
 	for (int i = 0; e == 0 && i < file_n; i++) {
 		in->file = (uint16_t)i;
 		e = file_read(in, files[i], in->options->maps.n ? rename_sink(rename) : sink, &list,
