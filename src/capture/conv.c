@@ -338,10 +338,10 @@ static bool found(struct conv *c, enum side side, struct slice bytes, int64_t la
 	}
 	h->lost = false;
 	if (c->protocol->fifo && side == SIDE_SERVER && c->oldest && c->oldest->damaged) {
-		if (c->oldest->reply_ns)
+		if (!c->oldest->reply_ns || (c->protocol->parts && c->open_n == 1))
+			c->oldest->damaged = false; /* its answer begins here, or goes on */
+		else if (!c->protocol->parts)
 			settle_damaged(c, last_ns);
-		else
-			c->oldest->damaged = false; /* its answer begins here */
 	}
 	return true;
 }

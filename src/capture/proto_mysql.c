@@ -62,6 +62,18 @@ static const char *const commands[COM_LAST + 1] = {
 	[0x1b] = "SET_OPTION", [0x1c] = "FETCH",   [0x1f] = "RESET_CONNECTION",
 };
 
+/* What follows the 10 in a greeting: "8.0.36" and the like, and a NUL. */
+static enum detect is_version(struct slice s)
+{
+	for (size_t i = 0; i < s.n && i < 64; i++) {
+		if (s.p[i] == 0)
+			return i >= 3 ? DETECT_YES : DETECT_NO;
+		if (!isgraph((unsigned char)s.p[i]) || (i == 0 && !isdigit((unsigned char)s.p[i])))
+			return DETECT_NO;
+	}
+	return s.n >= 8 ? DETECT_YES : DETECT_MORE;
+}
+
 static enum detect detect(struct slice s, enum side side)
 {
 	const uint8_t *p = (const uint8_t *)s.p;
@@ -73,9 +85,8 @@ static enum detect detect(struct slice s, enum side side)
 	if (length == 0)
 		return DETECT_NO;
 	if (side == SIDE_SERVER) {
-		if (p[3] == 0 && p[4] == 10 && length > 30 && length < 300 &&
-		    isdigit(s.n > 5 ? p[5] : 0) && memchr(p + 5, 0, MIN(s.n - 5, (size_t)64)))
-			return DETECT_YES; /* "10" and a version: a greeting */
+		if (p[3] == 0 && p[4] == 10 && length > 30 && length < 300)
+			return is_version(slice_from(s, 5));
 		return p[3] >= 1 && length + PACKET_HEAD <= s.n ? DETECT_MAYBE : DETECT_NO;
 	}
 	if (p[3] != 0 || p[4] > COM_LAST || p[4] == 0)
@@ -335,6 +346,7 @@ const struct protocol proto_mysql = {
 	.name = "mysql",
 	.ports = {3306, 3307, 33060},
 	.fifo = true,
+	.parts = true,
 	.state_bytes = sizeof(struct mysql),
 	.detect = detect,
 	.parse = parse,

@@ -290,6 +290,7 @@ const struct protocol proto_postgres = {
 	.name = "postgresql",
 	.ports = {5432, 5433, 6432},
 	.fifo = true,
+	.parts = true,
 	.state_bytes = sizeof(struct postgres),
 	.detect = detect,
 	.parse = parse,

@@ -34,6 +34,7 @@ struct protocol {
 	uint16_t ports[8]; /* where servers usually listen; 0 ends */
 	bool udp;          /* datagrams instead of streams: parse() sees one at a time, whole */
 	bool fifo;         /* answers come in the order of calls, without an id */
+	bool parts;        /* an answer is many messages: detect() cannot tell the first one */
 	size_t state_bytes;
 
 	/* Could a message of `side` begin with these bytes? */
