@@ -1,7 +1,7 @@
 /* store/column.h - blocks of values of one kind, encoded small and decoded fast.
  *
  * A block is a string of bytes that describes itself: the first byte says how it is encoded, the
- * rest follows from that (docs/format/segment.md, "Column blocks").  It does not say how many
+ * rest follows from that (docs/format/column.md).  It does not say how many
  * values it holds nor where it ends: whoever stores it knows both.  The kind of a block (integers,
  * codes, bytes …) is the caller's to remember too: decode with the function that matches.
  *
@@ -36,8 +36,7 @@ static inline void column_codec_freep(struct column_codec **c)
 	column_codec_free(*c);
 }
 
-/* zstd's level for what is compressed from now on: 1 (the default) for a flush, higher for work
- * that has time. */
+/* zstd's level for what is compressed from now on: 3 until this is called. */
 void column_codec_level(struct column_codec *c, int level);
 
 /* --- integers: times, durations, distances, sizes ---
