@@ -113,6 +113,9 @@ static inline uint64_t wal_check_seed(uint64_t seed, uint64_t number)
 	return seed ^ number;
 }
 
+/* Bytes behind the header, by its counts. */
+uint64_t wal_payload_bytes(const struct wal_record_header *h);
+
 /* Is this a header of that file, with a length that fits its counts? */
 bool wal_record_header_ok(const struct wal_record_header *h, uint64_t check_seed);
 

@@ -191,7 +191,7 @@ size_t wal_item_parts(const struct wal_item *item, uint64_t check_seed, struct w
 
 /* --- and back --- */
 
-static uint64_t payload_bytes(const struct wal_record_header *h)
+uint64_t wal_payload_bytes(const struct wal_record_header *h)
 {
 	uint64_t cursors = padded(h->cursor_bytes);
 
@@ -208,7 +208,7 @@ static uint64_t payload_bytes(const struct wal_record_header *h)
 bool wal_record_header_ok(const struct wal_record_header *h, uint64_t check_seed)
 {
 	return h->magic == RECORD_MAGIC && h->header_check == header_check(h, check_seed) &&
-	       h->bytes == sizeof(*h) + payload_bytes(h) && h->seq > h->previous &&
+	       h->bytes == sizeof(*h) + wal_payload_bytes(h) && h->seq > h->previous &&
 	       h->seq < UINT64_MAX && h->cursor_n <= WAL_CURSORS_MOST;
 }
 
