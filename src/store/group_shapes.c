@@ -61,18 +61,38 @@ uint32_t row_prefix(const struct batch *b, const struct event *e, struct attr ou
 
 /* --- skeletons --- */
 
+/* Keys nearly always are known: the loop has nothing else in it, and is run again if one was not.
+ */
+static void key_words(struct group_writer *g, struct remap *r, const struct attr *a, uint32_t n,
+		      uint32_t *words)
+{
+	const uint32_t *strings = r->strings;
+	bool known = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t code = strings[a[i].key];
+
+		known = known && code;
+		words[i] = field_word(code, a[i].type);
+	}
+	for (uint32_t i = 0; i < n && !known; i++)
+		words[i] = field_word(dictionary_string(&g->dictionary, r, a[i].key), a[i].type);
+}
+
 /* The row's words; returns the number of fields, or NONE when out of memory. */
 static uint32_t row_words(struct group_writer *g, const struct group_row *row, bool loose)
 {
 	const struct event *e = row->e;
 	struct remap *r = &g->dictionary.remaps[row->remap];
-	const struct batch *b = r->batch;
+	const struct attr *a = r->batch->attrs + e->attrs.first;
+	uint32_t count = e->attrs.count, prefix_n = 1, *words;
 	struct attr prefix[ROW_PREFIX_MOST];
-	uint32_t prefix_n = row_prefix(b, e, prefix), *words;
-	const struct attr *a = b->attrs + e->attrs.first;
 
-	if (!vec_reserve(&g->words, &g->word_capacity,
-			 (size_t)WORD_FIELDS + prefix_n + e->attrs.count, sizeof(*g->words)))
+	if (e->extra)
+		prefix_n = row_prefix(r->batch, e, prefix);
+	if (WORD_FIELDS + ROW_PREFIX_MOST + (size_t)count > g->word_capacity &&
+	    !vec_reserve(&g->words, &g->word_capacity,
+			 WORD_FIELDS + ROW_PREFIX_MOST + (size_t)count, sizeof(*g->words)))
 		return NONE;
 	words = g->words;
 	words[WORD_TYPE] = e->type | (uint32_t)e->format << 8 | (uint32_t)e->bits << 16;
@@ -83,13 +103,15 @@ static uint32_t row_words(struct group_writer *g, const struct group_row *row, b
 	words[WORD_SCOPE] = dictionary_scope(&g->dictionary, r, e->scope);
 	words[WORD_FORM] = row->form;
 	words += WORD_FIELDS;
-	for (uint32_t i = 0; i < prefix_n; i++)
+	*words++ = field_word(FIELD_NAME, VALUE_STRING);
+	for (uint32_t i = 1; i < prefix_n; i++)
 		*words++ = field_word(prefix[i].key, prefix[i].type);
-	for (uint32_t i = 0; i < e->attrs.count; i++)
-		*words++ = loose ? field_word(FIELD_LOOSE, 0)
-				 : field_word(dictionary_string(&g->dictionary, r, a[i].key),
-					      a[i].type);
-	return prefix_n + e->attrs.count;
+	if (loose)
+		for (uint32_t i = 0; i < count; i++)
+			words[i] = field_word(FIELD_LOOSE, 0);
+	else
+		key_words(g, r, a, count, words);
+	return prefix_n + count;
 }
 
 static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose)
@@ -144,19 +166,23 @@ static int loosen(struct group_writer *g)
 	return 0;
 }
 
+static void prefetch_row(const struct group_writer *g, const struct group_row *row)
+{
+	const struct attr *a = g->dictionary.remaps[row->remap].batch->attrs + row->e->attrs.first;
+
+	__builtin_prefetch(a);
+	__builtin_prefetch(a + 4);
+	__builtin_prefetch(a + 8);
+}
+
 static int find_skeletons(struct group_writer *g)
 {
 	g->seen_n = 0;
 	for (uint32_t i = 0; i < g->row_n; i++) {
 		struct group_row *row = &g->rows[i];
 
-		if (i + AHEAD < g->row_n) {
-			const struct group_row *next = &g->rows[i + AHEAD];
-			const struct batch *b = g->dictionary.remaps[next->remap].batch;
-
-			__builtin_prefetch(b->attrs + next->e->attrs.first);
-			__builtin_prefetch(b->attrs + next->e->attrs.first + 4);
-		}
+		if (i + AHEAD < g->row_n)
+			prefetch_row(g, &g->rows[i + AHEAD]);
 		row->skeleton = get_skeleton(g, row, false);
 		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
 			return -ENOMEM;
@@ -208,47 +234,115 @@ static int stage_loose(struct group_writer *g, struct remap *r, uint8_t type, co
 	return stage(g, r, column, a);
 }
 
-static uint64_t fixed_value(struct group_writer *g, struct remap *r, const struct attr *a)
+static uint64_t fixed_nested(struct group_writer *g, struct remap *r, const struct attr *a)
 {
-	if (a->type == VALUE_STRING)
-		return dictionary_string(&g->dictionary, r, a->string);
-	if (value_is_nested(a->type)) {
-		buffer_clear(&g->packed);
-		packed_value_put(r->batch, a, &g->packed);
-		if (g->packed.failed)
-			g->dictionary.failed = -ENOMEM;
-		return batch_string(g->dictionary.tables, buffer_get(&g->packed));
+	buffer_clear(&g->packed);
+	packed_value_put(r->batch, a, &g->packed);
+	if (g->packed.failed)
+		g->dictionary.failed = -ENOMEM;
+	return batch_string(g->dictionary.tables, buffer_get(&g->packed));
+}
+
+/* Everything that is not the rule. */
+static __attribute__((noinline)) int stage_other(struct group_writer *g,
+						 const struct group_row *row, const struct field *f,
+						 const struct attr *a, uint64_t *to)
+{
+	struct remap *r = &g->dictionary.remaps[row->remap];
+
+	switch (f->step) {
+	case STEP_FIXED_TEXT:
+		*to = dictionary_string(&g->dictionary, r, a->string);
+		return 0;
+	case STEP_FIXED_BOOL:
+		*to = a->boolean;
+		return 0;
+	case STEP_FIXED_EMPTY:
+		*to = 0;
+		return 0;
+	case STEP_FIXED_NESTED:
+		*to = fixed_nested(g, r, a);
+		return 0;
+	case STEP_LOOSE:
+		return stage_loose(g, r, row->e->type, a);
+	default:
+		return stage(g, r, f->column, a);
 	}
-	if (value_is_text(a->type))
-		return dictionary_string(&g->dictionary, r, a->string);
-	return a->type == VALUE_BOOL ? a->boolean : a->type == VALUE_EMPTY ? 0 : a->bits;
+}
+
+/* Puts n fields where they belong: FIXED values to `to`; returns the place behind the last, or NULL
+ * when out of memory.  Fields do not move: new columns may be added, but no skeletons. */
+static uint64_t *stage_fields(struct group_writer *g, const struct group_row *row,
+			      const struct field *f, const struct attr *a, uint32_t n, uint64_t *to)
+{
+	const struct remap *r = &g->dictionary.remaps[row->remap];
+	const struct batch *b = r->batch;
+	const uint32_t *strings = r->strings;
+
+	for (const struct field *end = f + n; f < end; f++, a++) {
+		struct value_column *c;
+		uint32_t code;
+
+		switch (f->step) {
+		case STEP_FIXED_TEXT:
+			code = strings[a->string];
+			*to = code;
+			if (!code && a->string && stage_other(g, row, f, a, to) < 0)
+				return NULL;
+			to++;
+			break;
+		case STEP_FIXED_NUMBER:
+			*to++ = a->bits;
+			break;
+		case STEP_VAR_TEXT:
+			c = &g->shapes.columns[f->column];
+			if (c->n > 0 && c->n < c->capacity)
+				c->texts[c->n++] = batch_text(b, a->string);
+			else if (stage_other(g, row, f, a, to) < 0)
+				return NULL;
+			break;
+		case STEP_VAR_NUMBER:
+			c = &g->shapes.columns[f->column];
+			if (c->n > 0 && c->n < c->capacity)
+				c->numbers[c->n++] = a->bits;
+			else if (stage_other(g, row, f, a, to) < 0)
+				return NULL;
+			break;
+		default:
+			if (stage_other(g, row, f, a, to) < 0)
+				return NULL;
+			to += f->class == ENTRY_FIXED;
+		}
+	}
+	return to;
 }
 
 /* Puts the row's values where they belong; returns its shape or NONE. */
 static uint32_t row_shape(struct group_writer *g, const struct group_row *row)
 {
 	const struct skeleton *k = &g->shapes.skeletons[row->skeleton];
-	struct remap *r = &g->dictionary.remaps[row->remap];
+	const struct batch *b = g->dictionary.remaps[row->remap].batch;
+	const struct field *f = g->shapes.fields + k->field_first;
+	const struct event *e = row->e;
 	struct attr prefix[ROW_PREFIX_MOST];
-	uint32_t prefix_n = row_prefix(r->batch, row->e, prefix), fixed = 0;
-	uint32_t first = k->field_first, n = k->field_n;
+	uint32_t prefix_n = 1;
+	uint64_t *to;
 
-	if (!vec_reserve(&g->values, &g->value_capacity, (size_t)n + 1, sizeof(*g->values)))
+	/* One more: what is no FIXED value is written behind them and forgotten. */
+	if (k->field_n >= g->value_capacity &&
+	    !vec_reserve(&g->values, &g->value_capacity, (size_t)k->field_n + 1,
+			 sizeof(*g->values)))
 		return NONE;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct attr *a = row_field(r->batch, row->e, prefix, prefix_n, i);
-		struct field f = g->shapes.fields[first + i];
-		int e = 0;
-
-		if (f.class == ENTRY_FIXED)
-			g->values[fixed++] = fixed_value(g, r, a);
-		else if (f.class == ENTRY_VAR)
-			e = stage(g, r, f.column, a);
-		else
-			e = stage_loose(g, r, row->e->type, a);
-		if (e < 0)
-			return NONE;
-	}
+	if (e->extra)
+		prefix_n = row_prefix(b, e, prefix);
+	else
+		prefix[0] = (struct attr){.type = VALUE_STRING, .bits = e->name};
+	to = stage_fields(g, row, f, prefix, prefix_n, g->values);
+	if (to)
+		to = stage_fields(g, row, f + prefix_n, b->attrs + e->attrs.first, e->attrs.count,
+				  to);
+	if (!to)
+		return NONE;
 	return shape_get(&g->shapes, row->skeleton, g->values);
 }
 
@@ -258,8 +352,11 @@ static int find_shapes(struct group_writer *g)
 
 	g->seen_n = g->touched_n = g->loose_n = 0;
 	for (uint32_t i = 0; i < g->row_n; i++) {
-		uint32_t shape = row_shape(g, &g->rows[i]);
+		uint32_t shape;
 
+		if (i + AHEAD < g->row_n)
+			prefetch_row(g, &g->rows[i + AHEAD]);
+		shape = row_shape(g, &g->rows[i]);
 		if (shape == NONE)
 			return -ENOMEM;
 		g->codes[i] = shape;

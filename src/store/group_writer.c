@@ -11,8 +11,7 @@
 #define NONE UINT32_MAX
 /* Batches that did not come up in so many groups are let go. */
 #define REMAP_GROUPS 2
-/* A row with no more text than this is not looked into. */
-#define ROW_LIGHT 2048
+#define TEXT_LONG    4096
 
 static uint64_t *numbers(struct group_writer *g)
 {
@@ -275,16 +274,15 @@ static int put_blocks(struct group_writer *g, size_t *ret_hot)
 
 /* --- groups --- */
 
-/* At most so many bytes of text has the row outside its shape.  Counted only where it may matter.
- */
+/* Bytes of text that a row brings: on average where no text is long, counted where one is. */
 static size_t row_weight(const struct remap *r, const struct event *e)
 {
 	const struct batch *b = r->batch;
-	size_t most = (size_t)r->longest * (e->attrs.count + 1), weight;
+	size_t weight;
 
-	if (most <= ROW_LIGHT)
-		return most;
-	weight = batch_text(b, e->name).n + ROW_LIGHT / 8;
+	if (r->longest <= TEXT_LONG)
+		return r->average;
+	weight = batch_text(b, e->name).n + r->average;
 	for (uint32_t i = 0; i < e->attrs.count; i++) {
 		const struct attr *a = &b->attrs[e->attrs.first + i];
 

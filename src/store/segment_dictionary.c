@@ -87,6 +87,7 @@ uint32_t dictionary_remap(struct dictionary *d, const struct batch *b)
 	r.scopes = r.resources + b->resource_n;
 	for (size_t i = 0; i < b->strings; i++)
 		r.longest = MAX(r.longest, b->offset[i + 1] - b->offset[i]);
+	r.average = (uint32_t)(b->text_n / (b->event_n + 1));
 	r.source = source_number(d, b);
 	batch_ref(r.batch);
 	d->remaps[d->remap_n] = r;

@@ -23,6 +23,7 @@ struct remap {
 	uint32_t *resources, *scopes; /* number + 1; 0: not asked yet */
 	uint32_t source;
 	uint32_t longest; /* text, in bytes */
+	uint32_t average; /* bytes of text a row */
 	uint32_t used;    /* last group that used it */
 };
 

@@ -17,7 +17,7 @@
 #define FIELDS_MOST  256 /* skeletons with more are not looked into: FIXED */
 #define FRESH_LEAST  2
 #define FRESH_SHARE  16 /* one new value in so many rows is too many */
-#define TABLE        (4 * SAMPLE_MOST)
+#define TABLE        (2 * SAMPLE_MOST)
 /* A settled skeleton that makes so many shapes in a group is looked at again. */
 #define AGAIN_LEAST 16
 #define AGAIN_SHARE 8
@@ -50,14 +50,16 @@ static uint64_t ident(const struct group_writer *g, const struct batch *b, const
 /* Counts distinct numbers; *ret_fresh are those that appear first in the second half. */
 static uint32_t count(struct settling *s, const uint64_t *v, uint32_t *ret_fresh)
 {
-	uint32_t distinct = 0, fresh = 0;
+	uint32_t distinct = 0, fresh = 0, slots = 2 * SAMPLE_LEAST;
 
-	memset(s->table, 0, TABLE * sizeof(*s->table));
+	while (slots < 2 * s->n)
+		slots *= 2;
+	memset(s->table, 0, slots * sizeof(*s->table));
 	for (uint32_t i = 0; i < s->n; i++) {
-		size_t at = (v[i] >> 20) & (TABLE - 1);
+		size_t at = (v[i] >> 20) & (slots - 1);
 
 		while (s->table[at] != 0 && s->table[at] != v[i])
-			at = (at + 1) & (TABLE - 1);
+			at = (at + 1) & (slots - 1);
 		if (s->table[at] == v[i])
 			continue;
 		s->table[at] = v[i];
@@ -184,7 +186,8 @@ static uint32_t apply(struct settling *s, uint32_t skeleton)
 		s->k->stubborn = same && s->k->shapes > 0;
 		s->k->fixed_n = 0;
 		for (uint32_t f = 0; f < s->k->field_n; f++) {
-			fields[f].class = s->classes[f];
+			field_set(&fields[f], s->classes[f],
+				  skeleton_words(t, s->k)[WORD_FIELDS + f] & 15);
 			s->k->fixed_n += s->classes[f] == ENTRY_FIXED;
 		}
 		return skeleton;

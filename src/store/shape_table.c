@@ -68,6 +68,25 @@ static void slots_add(struct slots *s, uint32_t hash, uint32_t number)
 	s->used++;
 }
 
+/* Most of what is compared is equal, and short: a call of memcmp() costs more. */
+static bool words_equal(const uint32_t *a, const uint32_t *b, size_t n)
+{
+	uint32_t differ = 0;
+
+	for (size_t i = 0; i < n; i++)
+		differ |= a[i] ^ b[i];
+	return differ == 0;
+}
+
+static bool values_equal(const uint64_t *a, const uint64_t *b, size_t n)
+{
+	uint64_t differ = 0;
+
+	for (size_t i = 0; i < n; i++)
+		differ |= a[i] ^ b[i];
+	return differ == 0;
+}
+
 /* --- skeletons --- */
 
 uint32_t skeleton_find(const struct shape_table *t, const uint32_t *words, uint32_t field_n,
@@ -84,8 +103,8 @@ uint32_t skeleton_find(const struct shape_table *t, const uint32_t *words, uint3
 		if (s->slots[at].hash != h)
 			continue;
 		k = &t->skeletons[s->slots[at].number - 1];
-		if (k->field_n == field_n && memcmp(skeleton_words(t, k), words,
-						    (WORD_FIELDS + field_n) * sizeof(*words)) == 0)
+		if (k->field_n == field_n &&
+		    words_equal(skeleton_words(t, k), words, WORD_FIELDS + field_n))
 			return s->slots[at].number - 1;
 	}
 	return NONE;
@@ -116,6 +135,28 @@ static struct skeleton *skeleton_append(struct shape_table *t, const uint32_t *w
 	return k;
 }
 
+static uint8_t step_of(uint8_t class, uint8_t type)
+{
+	if (class == ENTRY_LOOSE)
+		return STEP_LOOSE;
+	if (class == ENTRY_VAR)
+		return value_is_nested(type)                       ? STEP_VAR
+		       : value_is_text(type)                       ? STEP_VAR_TEXT
+		       : type == VALUE_INT || type == VALUE_DOUBLE ? STEP_VAR_NUMBER
+								   : STEP_VAR;
+	return value_is_nested(type) ? STEP_FIXED_NESTED
+	       : value_is_text(type) ? STEP_FIXED_TEXT
+	       : type == VALUE_BOOL  ? STEP_FIXED_BOOL
+	       : type == VALUE_EMPTY ? STEP_FIXED_EMPTY
+				     : STEP_FIXED_NUMBER;
+}
+
+void field_set(struct field *f, uint8_t class, uint8_t type)
+{
+	f->class = class;
+	f->step = step_of(class, type);
+}
+
 uint32_t skeleton_add(struct shape_table *t, const uint32_t *words, uint32_t field_n, uint64_t hash)
 {
 	struct skeleton *k;
@@ -130,8 +171,9 @@ uint32_t skeleton_add(struct shape_table *t, const uint32_t *words, uint32_t fie
 
 		if (column == NONE)
 			return NONE;
-		t->fields[k->field_first + i] =
-			(struct field){column, loose ? ENTRY_LOOSE : ENTRY_FIXED};
+		t->fields[k->field_first + i].column = column;
+		field_set(&t->fields[k->field_first + i], loose ? ENTRY_LOOSE : ENTRY_FIXED,
+			  words[WORD_FIELDS + i] & 15);
 		k->loose_n += loose;
 	}
 	k->fixed_n = field_n - k->loose_n;
@@ -151,8 +193,9 @@ uint32_t skeleton_succeed(struct shape_table *t, uint32_t old, const uint8_t *cl
 	to = skeleton_append(t, skeleton_words(t, from), field_n);
 	first = to->field_first;
 	for (uint32_t i = 0; i < field_n; i++) {
-		t->fields[first + i] =
-			(struct field){t->fields[from->field_first + i].column, classes[i]};
+		t->fields[first + i].column = t->fields[from->field_first + i].column;
+		field_set(&t->fields[first + i], classes[i],
+			  skeleton_words(t, to)[WORD_FIELDS + i] & 15);
 		to->fixed_n += classes[i] == ENTRY_FIXED;
 		to->loose_n += classes[i] == ENTRY_LOOSE;
 	}
@@ -180,7 +223,7 @@ uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *val
 			continue;
 		shape = &t->shapes[s->slots[at].number - 1];
 		if (shape->skeleton == skeleton &&
-		    memcmp(t->values + shape->value_first, values, bytes) == 0)
+		    values_equal(t->values + shape->value_first, values, k->fixed_n))
 			return s->slots[at].number - 1;
 	}
 	if (!vec_reserve(&t->shapes, &t->shape_capacity, t->shape_n + 1, sizeof(*t->shapes)) ||

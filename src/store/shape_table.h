@@ -28,9 +28,23 @@ struct skeleton {
 	bool stubborn;   /* deciding anew changed nothing */
 };
 
+/* What is done with a field of a row: its class and type in one. */
+enum field_step {
+	STEP_FIXED_TEXT,
+	STEP_FIXED_NUMBER,
+	STEP_FIXED_BOOL,
+	STEP_FIXED_EMPTY,
+	STEP_FIXED_NESTED,
+	STEP_VAR_TEXT,
+	STEP_VAR_NUMBER,
+	STEP_VAR, /* the others */
+	STEP_LOOSE,
+};
+
 struct field {
 	uint32_t column;
 	uint8_t class; /* enum entry_class */
+	uint8_t step;  /* enum field_step, follows from class and type */
 };
 
 /* A column of values that do not stand in shapes. */
@@ -108,6 +122,9 @@ static inline uint32_t *skeleton_words(const struct shape_table *t, const struct
 {
 	return t->words + s->word_first;
 }
+
+/* Gives a field its class. */
+void field_set(struct field *f, uint8_t class, uint8_t type);
 
 /* The shape of a skeleton with these values, added if new.  UINT32_MAX when out of memory. */
 uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *values);

@@ -103,6 +103,8 @@ struct encoding {
 	struct uuid_table *uuids;
 	size_t template_n, code_n, ref_n, number_n;
 	int64_t expected; /* number of the UUID that would be no surprise */
+	uint32_t decimal; /* template of numbers, once there is one */
+	uint32_t last;    /* template of the text before: often the same again */
 };
 
 struct template_key {
@@ -133,12 +135,18 @@ static bool template_add(struct encoding *g, struct slice text, uint32_t kind, b
 {
 	struct text_encoder *e = g->e;
 	struct template_key key = {text, kind};
-	uint64_t hash = hash_bytes(text.p, text.n, e->by_text.seed ^ kind);
-	uint32_t at = map_get(&e->by_text, hash, template_is, e, &key);
 	size_t n = g->template_n;
+	uint64_t hash;
+	uint32_t at;
 
-	if (at != MAP_NONE)
+	if (n > 0 && template_is(e, g->last, &key))
+		return code_add(g, g->last);
+	hash = hash_bytes(text.p, text.n, e->by_text.seed ^ kind);
+	at = map_get(&e->by_text, hash, template_is, e, &key);
+	if (at != MAP_NONE) {
+		g->last = at;
 		return code_add(g, at);
+	}
 	if (!vec_reserve(&e->offset, &e->offset_capacity, n + 2, sizeof(*e->offset)) ||
 	    !vec_reserve(&e->kinds, &e->kind_capacity, n + 1, sizeof(*e->kinds)) ||
 	    !map_put(&e->by_text, hash, (uint32_t)n))
@@ -153,6 +161,7 @@ static bool template_add(struct encoding *g, struct slice text, uint32_t kind, b
 	e->offset[n] = (uint32_t)(e->templates.n - text.n);
 	e->offset[n + 1] = (uint32_t)e->templates.n;
 	g->template_n++;
+	g->last = (uint32_t)n;
 	return code_add(g, (uint32_t)n);
 }
 
@@ -162,7 +171,8 @@ static bool ref_add(struct encoding *g, const uint8_t id[UUID_BYTES])
 	uint32_t number = uuid_number(g->uuids, id);
 
 	if (number == MAP_NONE ||
-	    !vec_reserve(&e->refs, &e->ref_capacity, g->ref_n + 1, sizeof(*e->refs)))
+	    (g->ref_n == e->ref_capacity &&
+	     !vec_reserve(&e->refs, &e->ref_capacity, g->ref_n + 1, sizeof(*e->refs))))
 		return false;
 	e->refs[g->ref_n++] = (int64_t)number - g->expected;
 	g->expected = (int64_t)number + 1;
@@ -227,11 +237,17 @@ static bool text_add(struct encoding *g, struct slice text)
 	int64_t number;
 
 	if (decimal(text, &number)) {
-		if (!vec_reserve(&e->numbers, &e->number_capacity, g->number_n + 1,
+		if (g->number_n == e->number_capacity &&
+		    !vec_reserve(&e->numbers, &e->number_capacity, g->number_n + 1,
 				 sizeof(*e->numbers)))
 			return false;
 		e->numbers[g->number_n++] = number;
-		return template_add(g, slice_of(NULL, 0), TEMPLATE_DECIMAL, false);
+		if (g->number_n > 1)
+			return code_add(g, g->decimal);
+		if (!template_add(g, slice_of(NULL, 0), TEMPLATE_DECIMAL, false))
+			return false;
+		g->decimal = e->codes[g->code_n - 1];
+		return true;
 	}
 	at = uuid_find(text, 0, id);
 	return at >= 0 ? uuid_text_add(g, text, at, id) : template_add(g, text, 0, false);
