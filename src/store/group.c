@@ -85,7 +85,8 @@ static int parse_directory(struct segment_group *g)
 	const uint8_t *p = (const uint8_t *)g->bytes, *end = p + g->zone_place->directory_bytes;
 	uint64_t id, n, bytes, at = 0, room = g->zone->bytes - g->zone_place->directory_bytes;
 
-	if (segment_checksum(p, (size_t)(end - p)) != g->zone_place->directory_checksum)
+	if (!segment_checksum_ok(g->zone_place->directory_checksum,
+				 segment_checksum(p, (size_t)(end - p))))
 		return group_bad(g, "directory");
 	memset(g->fixed, 0, sizeof(g->fixed));
 	g->column_n = 0;
@@ -254,7 +255,8 @@ int group_block_at(struct segment_group *g, const struct block_place *place, con
 		r = read_to(g, g->zone->bytes);
 	if (r < 0)
 		return r;
-	if ((uint32_t)segment_checksum(g->bytes + from, place->bytes) != place->checksum)
+	if (!segment_checksum_ok(place->checksum,
+				 (uint32_t)segment_checksum(g->bytes + from, place->bytes)))
 		return group_bad(g, what);
 	*ret_block = slice_of(g->bytes + from, place->bytes);
 	return 0;

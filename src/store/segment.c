@@ -27,7 +27,8 @@ static int footer_check(struct segment *s, uint64_t bytes, struct error *error)
 	if (memcmp(f->magic, SEGMENT_MAGIC, SEGMENT_MAGIC_N) != 0)
 		return error_set(error, -EBADMSG, "%s: not a segment, or its end is missing",
 				 s->name);
-	if (f->checksum != segment_checksum(f, offsetof(struct segment_footer, checksum)))
+	if (!segment_checksum_ok(f->checksum,
+				 segment_checksum(f, offsetof(struct segment_footer, checksum))))
 		return error_set(error, -EBADMSG, "%s: the footer is damaged", s->name);
 	if (f->version != SEGMENT_VERSION)
 		return error_set(error, -EBADMSG,
@@ -134,7 +135,7 @@ int section_read(struct segment *s, enum segment_section section, char **ret_byt
 	r = fs_read_all(s->fs, s->fd, bytes, p->bytes, p->offset);
 	if (r < 0)
 		return error_set(error, r, "%s: the %s cannot be read", s->name, names[section]);
-	if (segment_checksum(bytes, p->bytes) != p->checksum)
+	if (!segment_checksum_ok(p->checksum, segment_checksum(bytes, p->bytes)))
 		return error_set(error, -EBADMSG, "%s: the %s are damaged", s->name,
 				 names[section]);
 	*ret_bytes = TAKE_PTR(bytes);
