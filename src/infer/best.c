@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "infer/best_em.h"
 #include "infer/best_repeat_em.h"
+#include "infer/best_slots.h"
 
 #define ROUNDS       5
 #define REPEAT_SLACK 0.01 /* of the calls may have no parent before repeated calls are assumed */
@@ -66,20 +68,57 @@ static struct best_node *node_get(struct best *b, uint32_t node)
 	return b->nodes[node];
 }
 
+/* Solves again with alternatives in one slot; keeps what is likelier. */
+static int solve_slots(struct best *b, struct best_node *n, struct view *v,
+		       const struct em_options *o, const uint8_t *slot, double total)
+{
+	size_t size = ((size_t)v->child_n + 1) * sizeof(uint32_t);
+	_cleanup_(freep)
+	uint32_t *owner = malloc(size);
+	_cleanup_(freep)
+	float *confidence = malloc(size);
+	struct single_model *m;
+	double with;
+	int r;
+
+	if (!owner || !confidence)
+		return -ENOMEM;
+	memcpy(owner, v->owner, v->child_n * sizeof(*owner));
+	memcpy(confidence, v->confidence, v->child_n * sizeof(*confidence));
+	r = single_model_new(v->type_n, v->endpoint_n, slot, &m);
+	if (r == 0)
+		r = em_solve(v, m, o, &b->blocks, &with);
+	if (r == 0 && with > total) {
+		single_model_free(n->single);
+		n->single = m;
+		return 0;
+	}
+	single_model_free(m);
+	memcpy(v->owner, owner, v->child_n * sizeof(*owner));
+	memcpy(v->confidence, confidence, v->child_n * sizeof(*confidence));
+	return r;
+}
+
 static int solve_single(struct best *b, struct best_node *n, struct view *v, const uint32_t *truth)
 {
 	struct em_options o = {.rounds = ROUNDS, .truth = truth};
+	uint8_t slot[SINGLE_ENDPOINTS_MAX];
+	bool fresh = !n->single || n->single->endpoint_n != v->endpoint_n;
 	double total;
+	int r = 0;
 
-	if (n->single && n->single->endpoint_n != v->endpoint_n)
+	if (fresh) {
 		n->single = single_model_free(n->single);
-	if (!n->single) {
-		int r = single_model_new(v->type_n, v->endpoint_n, &n->single);
-
-		if (r < 0)
-			return r;
+		r = single_model_new(v->type_n, v->endpoint_n, NULL, &n->single);
 	}
-	return em_solve(v, n->single, &o, &b->blocks, &total);
+	if (r == 0)
+		r = em_solve(v, n->single, &o, &b->blocks, &total);
+	if (r == 0 && fresh) {
+		r = slots_find(v, slot);
+		if (r > 0)
+			r = solve_slots(b, n, v, &o, slot, total);
+	}
+	return r;
 }
 
 static int solve_repeat(struct best *b, struct best_node *n, struct view *v, const uint32_t *truth)

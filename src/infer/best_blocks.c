@@ -61,7 +61,7 @@ void blocks_scratch_done(struct blocks_scratch *b)
  */
 static void lift(const struct single *s, uint32_t p, unsigned root, uint32_t block, uint32_t *out)
 {
-	unsigned n = s->model->endpoint_n;
+	unsigned n = s->model->slot_n;
 	const uint32_t *child = s->child + (size_t)p * n;
 	bool has = child[root] != VIEW_NONE;
 
@@ -74,7 +74,7 @@ static unsigned carry_of(const struct single *s, uint32_t c, unsigned root, uint
 			 uint32_t *carry, int64_t *ret_start, int64_t *ret_end)
 {
 	const struct view *v = s->view;
-	unsigned n = s->model->endpoint_n, size = 0;
+	unsigned n = s->model->slot_n, size = 0;
 	uint32_t owner = v->owner[c];
 
 	*ret_start = v->child_start[c];
@@ -98,7 +98,7 @@ static void add_arcs(const struct single *s, uint32_t c, unsigned root, uint32_t
 		     struct blocks_scratch *b, uint32_t row, uint32_t *arc)
 {
 	const struct view *v = s->view;
-	unsigned n = s->model->endpoint_n;
+	unsigned n = s->model->slot_n;
 	uint32_t *carry = b->carry + (size_t)row * n;
 	int64_t start, end;
 	unsigned size = carry_of(s, c, root, block, carry, &start, &end);
@@ -130,7 +130,7 @@ static void add_arcs(const struct single *s, uint32_t c, unsigned root, uint32_t
 static void detach(struct single *s, unsigned root, uint32_t block)
 {
 	const struct view *v = s->view;
-	unsigned n = s->model->endpoint_n;
+	unsigned n = s->model->slot_n;
 
 	for (uint32_t p = 0; p < v->parent_n; p++) {
 		uint32_t *child = s->child + (size_t)p * n;
@@ -147,7 +147,7 @@ static void detach(struct single *s, unsigned root, uint32_t block)
 
 static void attach(struct single *s, uint32_t p, const uint32_t *carry)
 {
-	unsigned n = s->model->endpoint_n;
+	unsigned n = s->model->slot_n;
 	uint32_t *child = s->child + (size_t)p * n;
 
 	for (unsigned e = 0; e < n; e++) {
@@ -163,9 +163,9 @@ static void attach(struct single *s, uint32_t p, const uint32_t *carry)
 int blocks_move(struct single *s, unsigned root, uint32_t block, struct blocks_scratch *b)
 {
 	const struct view *v = s->view;
-	unsigned n = s->model->endpoint_n;
-	const uint32_t *members = v->member + v->member_first[root];
-	uint32_t rows = v->member_first[root + 1] - v->member_first[root], arc = 0;
+	unsigned n = s->model->slot_n;
+	const uint32_t *members = s->member + s->member_first[root];
+	uint32_t rows = s->member_first[root + 1] - s->member_first[root], arc = 0;
 	size_t arcs = 0;
 	int changed = 0;
 
@@ -198,10 +198,10 @@ int blocks_move(struct single *s, unsigned root, uint32_t block, struct blocks_s
 	return changed;
 }
 
-/* Steps from the parent's start to endpoint e, by triggers. */
+/* Steps from the parent's start to slot e, by triggers. */
 static unsigned depth_of(const struct single_model *m, unsigned e)
 {
-	unsigned n = m->endpoint_n, depth = 0;
+	unsigned n = m->slot_n, depth = 0;
 	int x = m->trigger[e];
 
 	for (; x >= 0 && depth < n; depth++)
@@ -212,7 +212,7 @@ static unsigned depth_of(const struct single_model *m, unsigned e)
 static int sweep_blocks(struct single *s, struct blocks_scratch *b)
 {
 	const struct single_model *m = s->model;
-	unsigned n = m->endpoint_n;
+	unsigned n = m->slot_n;
 	int changed = 0, r;
 
 	for (unsigned e = 0; e < n; e++) {
@@ -239,7 +239,7 @@ static int sweep_blocks(struct single *s, struct blocks_scratch *b)
 
 int blocks_search(struct single *s, unsigned sweeps, struct blocks_scratch *b)
 {
-	unsigned n = s->model->endpoint_n;
+	unsigned n = s->model->slot_n;
 
 	for (unsigned i = 0; i < sweeps; i++) {
 		int changed = 0, r;

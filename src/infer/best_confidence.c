@@ -27,7 +27,7 @@ static bool contains(const struct view *v, uint32_t parent, uint32_t child)
 static double exchange(const struct single *s, uint32_t p, uint32_t q, uint32_t block)
 {
 	const struct view *v = s->view;
-	unsigned n = s->model->endpoint_n;
+	unsigned n = s->model->slot_n;
 	const uint32_t *a = s->child + (size_t)p * n, *b = s->child + (size_t)q * n;
 	uint32_t of_p[SINGLE_ENDPOINTS_MAX], of_q[SINGLE_ENDPOINTS_MAX];
 
@@ -49,10 +49,10 @@ void confidence_single(const struct single *s)
 	const struct view *v = s->view;
 	uint32_t blocks[SINGLE_ENDPOINTS_MAX];
 
-	for (unsigned e = 0; e < s->model->endpoint_n; e++)
+	for (unsigned e = 0; e < s->model->slot_n; e++)
 		blocks[e] = single_subtree(s->model, e);
 	for (uint32_t c = 0; c < v->child_n; c++) {
-		unsigned e = v->child_endpoint[c];
+		unsigned e = single_slot(s, c);
 		uint32_t owner = v->owner[c];
 		double others = 0;
 

@@ -35,15 +35,28 @@ struct seeding {
 	struct single *s;
 	enum seed_rule rule;
 	int64_t longest;
-	struct series start, end;                  /* of parents of one type */
-	struct series begun[SINGLE_ENDPOINTS_MAX]; /* of children */
-	struct series finished[SINGLE_ENDPOINTS_MAX];
-	double ratio[SINGLE_ENDPOINTS_MAX][SINGLE_ENDPOINTS_MAX + 1];
+	struct series start, end;                                     /* of parents of one type */
+	struct series begun[SINGLE_ENDPOINTS_MAX];                    /* of children, by endpoint */
+	struct series ended[SINGLE_ENDPOINTS_MAX];                    /* the same */
+	struct series emptied[SINGLE_ENDPOINTS_MAX];                  /* ends by slot */
+	double ratio[SINGLE_ENDPOINTS_MAX][SINGLE_ENDPOINTS_MAX + 1]; /* by slot */
 };
 
-static int seeding_init(struct seeding *d, struct single *s, enum seed_rule rule, int64_t *memory)
+static void push(struct series *s, int64_t time)
+{
+	s->at[s->n++] = time;
+}
+
+static void sort(struct series *s)
+{
+	qsort(s->at, s->n, sizeof(*s->at), compare_times);
+}
+
+/* memory: 2 × parents + 3 × children. */
+static void seeding_init(struct seeding *d, struct single *s, enum seed_rule rule, int64_t *memory)
 {
 	const struct view *v = s->view;
+	unsigned n = s->model->endpoint_n;
 
 	*d = (struct seeding){.s = s, .rule = rule};
 	for (uint32_t p = 0; p < v->parent_n; p++)
@@ -52,19 +65,26 @@ static int seeding_init(struct seeding *d, struct single *s, enum seed_rule rule
 	d->start.at = memory;
 	d->end.at = memory + v->parent_n;
 	memory += 2 * (size_t)v->parent_n;
-	for (unsigned e = 0; e < s->model->endpoint_n; e++) {
-		uint32_t n = v->member_first[e + 1] - v->member_first[e];
+	for (unsigned e = 0; e < n; e++) {
+		uint32_t members = v->member_first[e + 1] - v->member_first[e];
 
-		d->begun[e] = (struct series){memory, n};
-		d->finished[e] = (struct series){memory + n, n};
-		memory += 2 * (size_t)n;
-		for (uint32_t i = 0; i < n; i++) {
-			d->begun[e].at[i] = v->child_start[v->member[v->member_first[e] + i]];
-			d->finished[e].at[i] = v->child_end[v->member[v->member_first[e] + i]];
-		}
-		qsort(d->finished[e].at, n, sizeof(int64_t), compare_times);
+		d->begun[e].at = memory;
+		d->ended[e].at = memory + members;
+		memory += 2 * (size_t)members;
 	}
-	return 0;
+	for (unsigned x = 0; x < s->model->slot_n; x++) {
+		d->emptied[x].at = memory;
+		memory += s->member_first[x + 1] - s->member_first[x];
+	}
+	for (uint32_t c = 0; c < v->child_n; c++) {
+		push(&d->begun[v->child_endpoint[c]], v->child_start[c]);
+		push(&d->ended[v->child_endpoint[c]], v->child_end[c]);
+		push(&d->emptied[single_slot(s, c)], v->child_end[c]);
+	}
+	for (unsigned e = 0; e < n; e++) {
+		sort(&d->ended[e]);
+		sort(&d->emptied[e]);
+	}
 }
 
 static double correlate(struct seeding *d, const struct series *x, const struct series *y,
@@ -84,22 +104,22 @@ static void seed_type(struct seeding *d, unsigned t)
 {
 	struct single_model *m = d->s->model;
 	const struct view *v = d->s->view;
-	unsigned n = m->endpoint_n;
 
 	d->start.n = d->end.n = 0;
 	for (uint32_t p = 0; p < v->parent_n; p++) {
 		if (single_type(d->s, p) != t)
 			continue;
-		d->start.at[d->start.n++] = v->parent_start[p];
+		push(&d->start, v->parent_start[p]);
 		if (v->parent_end[p] != VIEW_OPEN)
-			d->end.at[d->end.n++] = v->parent_end[p];
+			push(&d->end, v->parent_end[p]);
 	}
-	qsort(d->end.at, d->end.n, sizeof(int64_t), compare_times);
-	for (unsigned e = 0; e < n; e++) {
-		d->ratio[e][0] += correlate(d, &d->start, &d->begun[e],
-					    SEED_MIN_START * d->begun[e].n / m->type_n,
-					    single_start(m, t, SINGLE_FROM_START, e));
-		correlate(d, &d->finished[e], &d->end, SEED_MIN_END * d->end.n, &m->end[t * n + e]);
+	sort(&d->end);
+	for (unsigned e = 0; e < m->endpoint_n; e++) {
+		d->ratio[m->slot[e]][0] += correlate(d, &d->start, &d->begun[e],
+						     SEED_MIN_START * d->begun[e].n / m->type_n,
+						     single_start(m, t, SINGLE_FROM_START, e));
+		correlate(d, &d->ended[e], &d->end, SEED_MIN_END * d->end.n,
+			  &m->end[t * m->endpoint_n + e]);
 	}
 }
 
@@ -107,26 +127,26 @@ static void seed_type(struct seeding *d, unsigned t)
 static void seed_triggers(struct seeding *d)
 {
 	struct single_model *m = d->s->model;
-	int n = m->endpoint_n;
+	int n = m->slot_n;
 
-	for (int e = 0; e < n; e++) {
-		double best = d->ratio[e][0];
+	for (int x = 0; x < n; x++) {
+		double best = d->ratio[x][0];
 		int16_t trigger = SINGLE_FROM_START;
 
-		for (int x = 0; x < n; x++) {
-			bool circle = x == e;
+		for (int by = 0; by < n; by++) {
+			bool circle = by == x;
 
-			for (int up = x, steps = 0; up >= 0 && steps <= n; steps++) {
-				circle |= up == e;
+			for (int up = by, steps = 0; up >= 0 && steps <= n; steps++) {
+				circle |= up == x;
 				up = m->trigger[up];
 			}
-			if (!circle && d->ratio[e][x + 1] > best * TRIGGER_MARGIN) {
-				best = d->ratio[e][x + 1];
-				trigger = (int16_t)x;
+			if (!circle && d->ratio[x][by + 1] > best * TRIGGER_MARGIN) {
+				best = d->ratio[x][by + 1];
+				trigger = (int16_t)by;
 			}
 		}
 		for (unsigned t = 0; t < m->type_n; t++)
-			m->trigger[t * (unsigned)n + (unsigned)e] = trigger;
+			m->trigger[t * (unsigned)n + (unsigned)x] = trigger;
 	}
 }
 
@@ -138,45 +158,25 @@ static int seed_model(struct single *s, enum seed_rule rule)
 	int64_t *memory = NULL;
 	struct seeding d;
 
-	memory = malloc((2 * (size_t)v->parent_n + 2 * (size_t)v->child_n + 1) * sizeof(*memory));
+	memory = malloc((2 * (size_t)v->parent_n + 3 * (size_t)v->child_n + 1) * sizeof(*memory));
 	if (!memory)
 		return -ENOMEM;
 	seeding_init(&d, s, rule, memory);
 	for (unsigned t = 0; t < m->type_n; t++)
 		seed_type(&d, t);
 	for (unsigned e = 0; e < m->endpoint_n; e++)
-		for (unsigned x = 0; x < m->endpoint_n; x++) {
+		for (unsigned x = 0; x < m->slot_n; x++) {
 			struct density *first = single_start(m, 0, (int)x, e);
 
-			if (x == e)
+			if (x == m->slot[e])
 				continue;
-			d.ratio[e][x + 1] = correlate(&d, &d.finished[x], &d.begun[e], -1, first);
+			d.ratio[m->slot[e]][x + 1] +=
+				correlate(&d, &d.emptied[x], &d.begun[e], -1, first);
 			for (unsigned t = 1; t < m->type_n; t++)
 				*single_start(m, t, (int)x, e) = *first;
 		}
 	seed_triggers(&d);
 	return 0;
-}
-
-static void clear_answer(struct single *s)
-{
-	for (size_t i = 0; i < (size_t)s->view->parent_n * s->model->endpoint_n; i++)
-		s->child[i] = VIEW_NONE;
-	for (uint32_t c = 0; c < s->view->child_n; c++)
-		s->view->owner[c] = VIEW_NONE;
-}
-
-static void take_answer(struct single *s, const uint32_t *owner)
-{
-	clear_answer(s);
-	for (uint32_t c = 0; c < s->view->child_n; c++) {
-		size_t at = (size_t)owner[c] * s->model->endpoint_n + s->view->child_endpoint[c];
-
-		if (owner[c] == VIEW_NONE || s->child[at] != VIEW_NONE)
-			continue;
-		s->view->owner[c] = owner[c];
-		s->child[at] = c;
-	}
 }
 
 static int rounds(struct single *s, unsigned n, bool learn, struct blocks_scratch *scratch)
@@ -201,9 +201,8 @@ static int climb(struct single *s, int seed, unsigned n, struct blocks_scratch *
 {
 	int r = 0;
 
-	clear_answer(s);
+	single_clear(s);
 	single_fit_candidates(s);
-	memset(s->model->order_price, 0, s->model->endpoint_n * sizeof(float));
 	if (seed < 2)
 		r = seed_model(s, (enum seed_rule)seed);
 	return r < 0 ? r : rounds(s, n, true, scratch);
@@ -230,65 +229,89 @@ static int climb_all(struct single *s, unsigned n, struct blocks_scratch *scratc
 			memcpy(best, s->view->owner, s->view->child_n * sizeof(*best));
 		}
 	}
-	take_answer(s, best);
+	single_take(s, best);
 	single_fit(s, 0);
 	*ret_total = highest;
 	return 0;
 }
 
-static int solve(struct single *s, const struct em_options *o, struct blocks_scratch *scratch,
-		 double *ret_total)
+/* Learns from containment and correlation alone. */
+static int solve_cold(struct single *s, unsigned n, struct blocks_scratch *scratch,
+		      double *ret_total)
 {
 	const struct view *v = s->view;
-	bool many = v->candidate_first[v->child_n] > MANY_CANDIDATES * v->child_n;
 	int r;
 
-	if (o->truth) {
-		take_answer(s, o->truth);
-		single_fit(s, 0);
-		clear_answer(s);
-		r = rounds(s, 1, false, scratch);
-	} else if (s->model->fitted) {
-		clear_answer(s);
-		r = rounds(s, 1, false, scratch);
-		if (r == 0)
-			single_fit(s, WARM_KEEP);
-		if (r == 0)
-			r = rounds(s, 1, false, scratch);
-	} else if (many) {
-		return climb_all(s, o->rounds, scratch, ret_total);
-	} else {
-		r = climb(s, SEED_SPIKES, o->rounds, scratch);
-	}
+	if (v->candidate_first[v->child_n] > MANY_CANDIDATES * v->child_n)
+		return climb_all(s, n, scratch, ret_total);
+	r = climb(s, SEED_SPIKES, n, scratch);
 	if (r == 0)
 		*ret_total = single_total(s);
+	return r;
+}
+
+/* Adjusts what was learnt before. */
+static int solve_warm(struct single *s, struct blocks_scratch *scratch, double *ret_total)
+{
+	int r = rounds(s, 1, false, scratch);
+
+	if (r == 0) {
+		single_fit(s, WARM_KEEP);
+		r = fifo_fit(s);
+	}
+	if (r == 0)
+		r = rounds(s, 1, false, scratch);
+	if (r == 0)
+		*ret_total = single_total(s);
+	return r;
+}
+
+/* Learns from the truth; seeks the answer from what was found without it, and from nothing. */
+static int solve_told(struct single *s, const struct em_options *o, struct blocks_scratch *scratch,
+		      double *ret_total)
+{
+	const struct view *v = s->view;
+	_cleanup_(freep)
+	uint32_t *found = malloc(((size_t)v->child_n + 1) * sizeof(*found));
+	double from_found, from_nothing;
+	int r;
+
+	if (!found)
+		return -ENOMEM;
+	r = solve_cold(s, o->rounds, scratch, &from_found);
+	if (r < 0)
+		return r;
+	memcpy(found, v->owner, v->child_n * sizeof(*found));
+	single_take(s, o->truth);
+	single_fit(s, 0);
+	r = fifo_fit(s);
+	single_take(s, found);
+	if (r == 0)
+		r = rounds(s, 1, false, scratch);
+	from_found = single_total(s);
+	memcpy(found, v->owner, v->child_n * sizeof(*found));
+	single_clear(s);
+	if (r == 0)
+		r = rounds(s, 1, false, scratch);
+	from_nothing = single_total(s);
+	if (from_found > from_nothing)
+		single_take(s, found);
+	*ret_total = fmax(from_found, from_nothing);
 	return r;
 }
 
 int em_solve(const struct view *view, struct single_model *model, const struct em_options *options,
 	     struct blocks_scratch *scratch, double *ret_total)
 {
-	size_t cells = (size_t)view->parent_n * model->endpoint_n + 1;
-	_cleanup_(freep)
-	uint32_t *child = malloc(cells * sizeof(*child));
-	_cleanup_(freep)
-	uint32_t *places = calloc(cells, sizeof(*places));
-	_cleanup_(freep)
-	uint32_t *place = calloc((size_t)view->child_n + 1, sizeof(*place));
-	struct single s = {
-		.view = view,
-		.model = model,
-		.child = child,
-		.call_place = place,
-		.parent_place = places,
-	};
+	struct single s;
+	int r = single_init(&s, view, model);
 
-	int r;
-
-	if (!child || !places || !place)
-		return -ENOMEM;
-	r = solve(&s, options, scratch, ret_total);
+	if (r == 0)
+		r = options->truth  ? solve_told(&s, options, scratch, ret_total)
+		    : model->fitted ? solve_warm(&s, scratch, ret_total)
+				    : solve_cold(&s, options->rounds, scratch, ret_total);
 	if (r == 0)
 		confidence_single(&s);
+	single_done(&s);
 	return r;
 }
