@@ -64,8 +64,8 @@ static bool mbox_is(struct slice head, struct slice name)
 }
 
 static const struct messages_kind kinds[] = {
-	{"packets", packets_is, true, packets_file},
 	{"abstract trace", abstract_is, true, abstract_file},
+	{"packets", packets_is, true, packets_file},
 	{"mailbox", mbox_is, false, messages_mbox},
 	{"spans", messages_spans_sniff, false, messages_spans},
 };
@@ -80,7 +80,7 @@ static const struct messages_kind *kind_of(const struct messages_input *in, cons
 		if (kinds[i].sniff(in->head, slice_cstr(path)))
 			return &kinds[i];
 	/* One line of text that may be tolerated must not hide the rest. */
-	return in->options->tolerant ? &kinds[ARRAY_SIZE(kinds) - 1] : NULL;
+	return in->options->tolerant ? &kinds[0] : NULL;
 }
 
 /* Opens a file and reads enough of it to know what it is. */
