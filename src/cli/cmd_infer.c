@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/inferred.h"
 #include "cli/messages.h"
@@ -11,13 +12,15 @@
 struct infer_values {
 	struct messages_options input;
 	int64_t mode, format, sort, top, skew_ns, bin_base_ns, quantum_ns, max_lag_ns, least;
-	const char *smooth, *root;
+	int64_t window_ns, max_calls;
+	const char *smooth, *root, *score;
 	struct option_list compare;
 	bool calls, derived, messages;
 };
 
 #define CONVOLUTION_MODE "convolution"
-#define LONGEST_QUANTILE 0.999 /* of the calls: a delay beyond is an accident */
+#define SETTLE_NS        1000000000 /* clocks rarely differ by more: a path is then complete */
+#define LONGEST_QUANTILE 0.999      /* of the calls: a delay beyond is an accident */
 
 static const char *const mode_names[] = {"best", "nesting", CONVOLUTION_MODE, NULL};
 static const char *const format_names[] = {"table", "json", "dot", "svg", "otlp", NULL};
@@ -64,6 +67,27 @@ static const struct option infer_options[] = {
 	 .doc = "say what has changed since the run in this file; may be given several times for a "
 		"run in several files",
 	 .offset = offsetof(struct infer_values, compare)},
+	{.name = "score",
+	 .type = OPTION_STRING,
+	 .value = "TRUTH",
+	 .doc = "say how right it is, by a file of \"id parent path\" a line; with --json the last line "
+		"is one object",
+	 .offset = offsetof(struct infer_values, score)},
+	{.name = "window",
+	 .type = OPTION_DURATION,
+	 .fallback = "0s",
+	 .group = "Streams",
+	 .doc = "show the patterns of every such stretch of time as it ends, and all of them at the end; "
+		"0s: only at the end",
+	 .offset = offsetof(struct infer_values, window_ns)},
+	{.name = "max-calls",
+	 .type = OPTION_INT,
+	 .fallback = "4000000",
+	 .min = 1000,
+	 .max = 1000000000,
+	 .doc = "calls kept in memory; a longer trace is linked in pieces, each with what was learnt "
+		"before",
+	 .offset = offsetof(struct infer_values, max_calls)},
 	{.name = "skew-window",
 	 .type = OPTION_DURATION,
 	 .fallback = "0s",
@@ -118,11 +142,15 @@ static const struct option infer_options[] = {
 	{0},
 };
 
+static bool show_json(const struct cli *cli, const struct infer_values *v)
+{
+	return cli->json || v->format == FORMAT_JSON;
+}
+
 static void inferred_init(struct inferred *in, struct cli *cli, const struct infer_values *v)
 {
 	*in = (struct inferred){.cli = cli,
 				.top = (size_t)v->top,
-				.by_call = v->calls,
 				.mode = mode_names[v->mode],
 				.order = v->sort == 0 ? PATTERNS_BY_LATENCY : PATTERNS_BY_COUNT};
 	names_init(&in->nodes);
@@ -135,10 +163,7 @@ static void inferred_done(struct inferred *in)
 	patterns_done(&in->patterns);
 	names_done(&in->nodes);
 	names_done(&in->operations);
-	calls_done(&in->calls);
 	convolution_done(&in->convolution);
-	free(in->links);
-	free(in->pattern_of);
 	free(in->rank);
 }
 
@@ -150,48 +175,120 @@ static struct messages_input input_of(struct inferred *in, const struct infer_va
 				       .operations = &in->operations};
 }
 
-static int calls_read(struct inferred *in, const struct infer_values *v, char *const *files,
-		      int file_n)
-{
-	struct messages_input input = input_of(in, v);
-	struct pairing *pairing;
+/* What happens at the end of each window. */
+struct windows {
+	struct inferred *in;
+	const struct infer_values *v;
 	int code;
+};
 
-	if (pairing_new(&in->calls, &pairing) < 0)
-		return cli_fail(in->cli, EXIT_FAILED, "out of memory");
-	code = messages_read(&input, pairing_sink(pairing), files, file_n);
-	if (code == EXIT_OK && pairing_finish(pairing) < 0)
-		code = cli_fail(in->cli, EXIT_FAILED, "out of memory");
-	in->tally = *pairing_tally(pairing);
-	pairing_free(pairing);
-	return code;
-}
-
-static int calls_link(struct inferred *in, const struct infer_values *v)
+/* The patterns of one window alone: what is frequent for a while only. */
+static int window_show(struct windows *ws, const struct linking_window *w)
 {
-	const struct infer_mode *mode = infer_mode_find(slice_cstr(in->mode));
-	struct infer_options options = INFER_OPTIONS_DEFAULT;
-	struct error error = {0};
-	size_t n = in->calls.n ? in->calls.n : 1;
-	void *state = NULL;
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+	struct inferred in = *ws->in;
+	char from[QUANTITY_TEXT_BYTES];
 	int r;
 
-	options.skew_ns = v->skew_ns;
-	options.bin_base_ns = v->bin_base_ns;
-	options.smooth = strtod(v->smooth, NULL);
-	in->links = calloc(n, sizeof(*in->links));
-	in->pattern_of = malloc(n * sizeof(*in->pattern_of));
-	r = in->links && in->pattern_of ? mode->open(&options, &state) : -ENOMEM;
-	if (r == 0)
-		r = mode->link(state, &in->calls, INT64_MAX, in->links, &error);
-	mode->close(state);
-	if (r == 0)
-		r = patterns_add(&in->patterns, &in->calls, in->links, INT64_MAX, in->pattern_of);
-	if (r == 0 && !(in->rank = patterns_rank(&in->patterns, in->order)))
+	patterns_init(&in.patterns, &ws->in->nodes);
+	in.rank = NULL;
+	r = patterns_add(&in.patterns, w->calls, w->links, w->cut_ns, NULL);
+	if (r == 0 && !(in.rank = patterns_rank(&in.patterns, in.order)))
 		r = -ENOMEM;
-	return r < 0 ? cli_fail(in->cli, EXIT_FAILED, "%s",
-				error.text[0] ? error.text : strerror(-r))
-		     : EXIT_OK;
+	if (r == 0 && in.patterns.n > 0 && show_json(in.cli, ws->v)) {
+		buffer_printf(&out, "{\"window\":%llu,\"until_ns\":%lld}\n",
+			      (unsigned long long)w->number, (long long)w->cut_ns);
+		inferred_json(&in, &out);
+	} else if (r == 0 && in.patterns.n > 0) {
+		if (w->cut_ns == INT64_MAX)
+			buffer_printf(&out, "\nwindow %llu, the last\n",
+				      (unsigned long long)w->number);
+		else
+			buffer_printf(&out, "\nwindow %llu, until %s\n",
+				      (unsigned long long)w->number,
+				      moment_format(w->cut_ns, from));
+		inferred_table(&in, &out);
+	}
+	if (r == 0)
+		ws->code = cli_print(in.cli, &out);
+	free(in.rank);
+	patterns_done(&in.patterns);
+	return r < 0 ? r : ws->code == EXIT_OK ? 0 : -ECANCELED;
+}
+
+static int calls_score(struct windows *ws, const struct linking_window *w)
+{
+	if (w->number > 1 || w->cut_ns != INT64_MAX) {
+		ws->code = cli_fail(ws->in->cli, EXIT_FAILED,
+				    "a score needs the whole trace in one window");
+		return -ECANCELED;
+	}
+	ws->code = inferred_score(ws->in, w, ws->v->score);
+	return ws->code == EXIT_OK ? 0 : -ECANCELED;
+}
+
+static int window_end(void *context, const struct linking_window *w)
+{
+	struct windows *ws = context;
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+
+	if (ws->v->score)
+		return calls_score(ws, w);
+	if (ws->v->compare.n)
+		return 0;
+	if (ws->v->format == FORMAT_TRACES && !ws->in->cli->json) {
+		ws->code = inferred_otlp(ws->in, w);
+		return ws->code == EXIT_OK ? 0 : -ECANCELED;
+	}
+	if (ws->v->calls) {
+		inferred_calls(ws->in, w, &out);
+		ws->code = out.failed ? EXIT_FAILED : cli_print(ws->in->cli, &out);
+		if (ws->code != EXIT_OK)
+			return -ECANCELED;
+	}
+	return ws->v->window_ns > 0 ? window_show(ws, w) : 0;
+}
+
+/* Reads all files and links their calls, window by window. */
+static int calls_link(struct inferred *in, const struct infer_values *v, char *const *files,
+		      int file_n, bool quiet)
+{
+	struct windows ws = {.in = in, .v = v};
+	struct linking_options options = {
+		.mode = infer_mode_find(slice_cstr(in->mode)),
+		.infer = INFER_OPTIONS_DEFAULT,
+		.max_calls = (size_t)v->max_calls,
+		.window_ns = v->window_ns,
+		.settle_ns = v->skew_ns + SETTLE_NS,
+		.window = quiet ? NULL : window_end,
+		.context = &ws,
+	};
+	struct messages_input input = input_of(in, v);
+	struct linking *linking;
+	int code, r;
+
+	options.infer.skew_ns = v->skew_ns;
+	options.infer.bin_base_ns = v->bin_base_ns;
+	options.infer.smooth = strtod(v->smooth, NULL);
+	if (linking_new(&options, &in->patterns, &linking) < 0)
+		return cli_fail(in->cli, EXIT_FAILED, "out of memory");
+	input.code = &ws.code;
+	code = messages_read(&input, linking_sink(linking), files, file_n);
+	if (code == EXIT_OK) {
+		r = linking_finish(linking);
+		if (r == 0 && !(in->rank = patterns_rank(&in->patterns, in->order)))
+			r = -ENOMEM;
+		if (r < 0)
+			code = ws.code ? ws.code
+				       : cli_fail(in->cli, EXIT_FAILED, "%s",
+						  linking_error(linking)[0] ? linking_error(linking)
+									    : strerror(-r));
+	}
+	in->tally = linking_tally(linking);
+	linking_free(linking);
+	return code;
 }
 
 /* Where there are calls and returns no delay is longer than the longest calls; 0: there are none.
@@ -246,19 +343,16 @@ static int convolve(struct inferred *in, const struct infer_values *v, char *con
 }
 
 static int files_infer(struct inferred *in, const struct infer_values *v, char *const *files,
-		       int file_n)
+		       int file_n, bool quiet)
 {
-	int code;
-
 	if (strcmp(in->mode, CONVOLUTION_MODE) == 0)
 		return convolve(in, v, files, file_n);
-	code = calls_read(in, v, files, file_n);
-	return code == EXIT_OK ? calls_link(in, v) : code;
+	return calls_link(in, v, files, file_n, quiet);
 }
 
 static void tally_note(const struct inferred *in)
 {
-	const struct pairing_tally *t = &in->tally;
+	const struct pairing_tally *t = &in->tally.pairing;
 
 	if (in->convolution.messages) {
 		cli_note(in->cli, "%llu messages between %zu nodes, %zu vertices",
@@ -266,8 +360,8 @@ static void tally_note(const struct inferred *in)
 			 in->convolution.n);
 		return;
 	}
-	cli_note(in->cli, "%llu messages, %zu calls between %zu nodes, %llu paths, %zu patterns",
-		 (unsigned long long)t->messages, in->calls.n, in->nodes.n,
+	cli_note(in->cli, "%llu messages, %llu calls between %zu nodes, %llu paths, %zu patterns",
+		 (unsigned long long)t->messages, (unsigned long long)in->tally.calls, in->nodes.n,
 		 (unsigned long long)in->patterns.paths, in->patterns.n);
 	if (t->lonely_returns || t->unfinished)
 		cli_note(in->cli,
@@ -299,7 +393,7 @@ static int show(const struct inferred *in, int64_t format)
 		inferred_svg(in, &out);
 		break;
 	case FORMAT_TRACES:
-		return inferred_otlp(in);
+		return EXIT_OK; /* printed window by window */
 	default:
 		(paths ? convolution_table : inferred_table)(in, &out);
 	}
@@ -314,7 +408,7 @@ static int compare(const struct inferred *in, const struct infer_values *v)
 	int code;
 
 	inferred_init(&before, in->cli, v);
-	code = files_infer(&before, v, (char *const *)v->compare.items, (int)v->compare.n);
+	code = files_infer(&before, v, (char *const *)v->compare.items, (int)v->compare.n, true);
 	if (code == EXIT_OK) {
 		inferred_compare(&before, in, &out);
 		code = cli_print(in->cli, &out);
@@ -338,10 +432,7 @@ static int message_line(void *context, const struct message *m, size_t n)
 static int messages_print(struct inferred *in, const struct infer_values *v, char **files,
 			  int file_n)
 {
-	struct messages_input input = {.cli = in->cli,
-				       .options = &v->input,
-				       .nodes = &in->nodes,
-				       .operations = &in->operations};
+	struct messages_input input = input_of(in, v);
 
 	return messages_read(&input, (struct message_sink){message_line, in}, files, file_n);
 }
@@ -362,7 +453,7 @@ static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 		inferred_done(&in);
 		return code;
 	}
-	code = files_infer(&in, v, argv, argc);
+	code = files_infer(&in, v, argv, argc, false);
 	if (code == EXIT_OK)
 		tally_note(&in);
 	if (code == EXIT_OK && in.patterns.n == 0 && in.convolution.n == 0) {
@@ -370,7 +461,7 @@ static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 		code = EXIT_NOTHING;
 	}
 	if (code == EXIT_OK)
-		code = v->compare.n ? compare(&in, v) : show(&in, v->format);
+		code = v->score ? EXIT_OK : v->compare.n ? compare(&in, v) : show(&in, v->format);
 	inferred_done(&in);
 	return code;
 }

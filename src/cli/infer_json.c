@@ -103,10 +103,11 @@ static void pattern(struct json_writer *w, const struct inferred *in, size_t num
 	w->comma = false;
 }
 
-static void call(struct json_writer *w, const struct inferred *in, size_t i)
+static void call(struct json_writer *w, const struct inferred *in, const struct linking_window *win,
+		 size_t i)
 {
-	const struct call *c = &in->calls.at[i];
-	const struct call_link *l = &in->links[i];
+	const struct call *c = &win->calls->at[i];
+	const struct call_link *l = &win->links[i];
 	char id[MESSAGE_ID_BYTES];
 
 	json_begin_object(w);
@@ -116,7 +117,7 @@ static void call(struct json_writer *w, const struct inferred *in, size_t i)
 	if (l->parent == LINK_NONE)
 		json_put_null(w);
 	else
-		json_put_cstr(w, message_id_format(in->calls.at[l->parent].id, id));
+		json_put_cstr(w, message_id_format(win->calls->at[l->parent].id, id));
 	json_put_name(w, "confidence");
 	json_put_double(w, (double)l->confidence);
 	json_put_name(w, "caller");
@@ -143,9 +144,9 @@ static void summary(struct json_writer *w, const struct inferred *in)
 	json_put_name(w, "mode");
 	json_put_cstr(w, in->mode);
 	json_put_name(w, "messages");
-	json_put_u64(w, in->tally.messages);
+	json_put_u64(w, in->tally.pairing.messages);
 	json_put_name(w, "calls");
-	json_put_u64(w, in->calls.n);
+	json_put_u64(w, in->tally.calls);
 	json_put_name(w, "nodes");
 	json_put_u64(w, in->nodes.n);
 	json_put_name(w, "paths");
@@ -153,21 +154,28 @@ static void summary(struct json_writer *w, const struct inferred *in)
 	json_put_name(w, "patterns");
 	json_put_u64(w, in->patterns.n);
 	json_put_name(w, "lonely_returns");
-	json_put_u64(w, in->tally.lonely_returns);
+	json_put_u64(w, in->tally.pairing.lonely_returns);
 	json_put_name(w, "unfinished_calls");
-	json_put_u64(w, in->tally.unfinished);
+	json_put_u64(w, in->tally.pairing.unfinished);
 	json_end_object(w);
 	json_end_object(w);
 	buffer_byte(w->out, '\n');
 	w->comma = false;
 }
 
+void inferred_calls(const struct inferred *in, const struct linking_window *win, struct buffer *out)
+{
+	struct json_writer w = json_write(out);
+
+	for (size_t i = 0; i < win->calls->n; i++)
+		if (win->leaving[i])
+			call(&w, in, win, i);
+}
+
 void inferred_json(const struct inferred *in, struct buffer *out)
 {
 	struct json_writer w = json_write(out);
 
-	for (size_t i = 0; in->by_call && i < in->calls.n; i++)
-		call(&w, in, i);
 	for (size_t i = 0; i < inferred_shown(in); i++)
 		pattern(&w, in, i + 1, &in->patterns.at[in->rank[i]]);
 	summary(&w, in);

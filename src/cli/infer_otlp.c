@@ -16,6 +16,7 @@
 
 struct writer {
 	const struct inferred *in;
+	const struct linking_window *window;
 	const struct codec *codec;
 	struct batch *batch;
 	uint32_t *resource_of; /* by node: in this batch, +1 */
@@ -23,20 +24,21 @@ struct writer {
 	struct event_ref refs[SPANS_PER_REQUEST];
 };
 
-static uint64_t span_id(const struct inferred *in, uint32_t call)
+static uint64_t span_id(const struct linking_window *w, uint32_t call)
 {
-	const struct call *c = &in->calls.at[call];
+	const struct call *c = &w->calls->at[call];
 	uint64_t id = hash_u64(c->id ^ (uint64_t)c->start_ns,
-			       ID_SEED ^ ((uint64_t)c->caller << 32 | c->callee) ^ call);
+			       ID_SEED ^ ((uint64_t)c->caller << 32 | c->callee) ^
+				       (uint64_t)c->end_ns << 1);
 
 	return id ? id : 1;
 }
 
-static struct trace_id trace_id_of(const struct inferred *in, uint32_t root)
+static struct trace_id trace_id_of(const struct linking_window *w, uint32_t root)
 {
 	struct trace_id id;
-	uint64_t high = hash_u64((uint64_t)in->calls.at[root].start_ns, ID_SEED + 1),
-		 low = span_id(in, root);
+	uint64_t high = hash_u64((uint64_t)w->calls->at[root].start_ns, ID_SEED + 1),
+		 low = span_id(w, root);
 
 	memcpy(&id, &high, 8);
 	memcpy((char *)&id + 8, &low, 8);
@@ -63,8 +65,8 @@ static uint32_t resource_for(struct writer *w, uint32_t node)
 static void span_put(struct writer *w, uint32_t call)
 {
 	const struct inferred *in = w->in;
-	const struct call *c = &in->calls.at[call];
-	const struct call_link *l = &in->links[call];
+	const struct call *c = &w->window->calls->at[call];
+	const struct call_link *l = &w->window->links[call];
 	struct batch *b = w->batch;
 	uint32_t resource = resource_for(w, c->callee), first = (uint32_t)b->attr_n, name;
 	struct event *e;
@@ -78,9 +80,9 @@ static void span_put(struct writer *w, uint32_t call)
 	e->type = EVENT_SPAN;
 	e->format = FORMAT_OTLP;
 	e->kind = KIND_SERVER;
-	e->trace_id = trace_id_of(in, w->root_of[call]);
-	e->id1 = span_id(in, call);
-	e->id2 = l->parent == LINK_NONE ? 0 : span_id(in, l->parent);
+	e->trace_id = trace_id_of(w->window, w->root_of[call]);
+	e->id1 = span_id(w->window, call);
+	e->id2 = l->parent == LINK_NONE ? 0 : span_id(w->window, l->parent);
 	e->time_ns = (uint64_t)MAX(c->recv_ns, (int64_t)1);
 	e->end_ns = (uint64_t)MAX(c->reply_ns, (int64_t)1);
 	e->name = name;
@@ -119,10 +121,10 @@ static int batch_write(struct writer *w)
 /* The root of each call; parents may come later in the list where clocks differ. */
 static void roots_find(struct writer *w)
 {
-	const struct inferred *in = w->in;
+	const struct linking_window *in = w->window;
 
-	memset(w->root_of, 0xff, in->calls.n * sizeof(*w->root_of));
-	for (uint32_t i = 0; i < in->calls.n; i++) {
+	memset(w->root_of, 0xff, in->calls->n * sizeof(*w->root_of));
+	for (uint32_t i = 0; i < in->calls->n; i++) {
 		uint32_t root = i;
 
 		while (in->links[root].parent != LINK_NONE && w->root_of[root] == LINK_NONE)
@@ -135,7 +137,7 @@ static void roots_find(struct writer *w)
 	}
 }
 
-int inferred_otlp(const struct inferred *in)
+int inferred_otlp(const struct inferred *in, const struct linking_window *window)
 {
 	_cleanup_(freep)
 	struct writer *w = calloc(1, sizeof(*w));
@@ -144,15 +146,16 @@ int inferred_otlp(const struct inferred *in)
 	if (!w)
 		return cli_fail(in->cli, EXIT_FAILED, "out of memory");
 	w->in = in;
+	w->window = window;
 	w->codec = codec_find(SLICE("otlp-json"));
 	w->resource_of = calloc(in->nodes.n + 1, sizeof(*w->resource_of));
-	w->root_of = malloc((in->calls.n + 1) * sizeof(*w->root_of));
+	w->root_of = malloc((window->calls->n + 1) * sizeof(*w->root_of));
 	if (!w->resource_of || !w->root_of || batch_begin(w) < 0) {
 		code = cli_fail(in->cli, EXIT_FAILED, "out of memory");
 	} else {
 		roots_find(w);
-		for (uint32_t i = 0; i < in->calls.n && code == EXIT_OK; i++) {
-			if (!call_finished(&in->calls.at[i]))
+		for (uint32_t i = 0; i < window->calls->n && code == EXIT_OK; i++) {
+			if (!window->leaving[i] || !call_finished(&window->calls->at[i]))
 				continue;
 			span_put(w, i);
 			if (w->batch->event_n == SPANS_PER_REQUEST) {

@@ -202,8 +202,10 @@ int messages_read(struct messages_input *in, struct message_sink sink, char *con
 	struct error error = {0};
 	int e = files_read(in, sink, files, file_n, &error);
 
+	if (e < 0 && in->code && *in->code)
+		return *in->code;
 	if (e < 0)
-		return cli_fail(in->cli, e == -EINVAL ? EXIT_FAILED : EXIT_FAILED, "%s",
+		return cli_fail(in->cli, EXIT_FAILED, "%s",
 				error.text[0] ? error.text : strerror(-e));
 	if (in->duplicates > 0)
 		cli_note(in->cli, "%llu messages stood in two files and count once",

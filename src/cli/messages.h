@@ -101,6 +101,7 @@ struct messages_input {
 	struct source *source;
 	struct slice head; /* what has been read of it to recognise it */
 	bool collects;     /* order is restored later */
+	const int *code;   /* set: the sink failed and has said why; this is the exit code */
 	uint64_t bad;      /* lines tolerated */
 	uint64_t duplicates;
 };

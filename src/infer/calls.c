@@ -430,3 +430,72 @@ struct message_sink pairing_sink(struct pairing *p)
 {
 	return (struct message_sink){sink_put, p};
 }
+
+int64_t pairing_newest_ns(const struct pairing *p)
+{
+	return p->newest_ns;
+}
+
+/* Gives the entries of one queue their new numbers and takes out those that are gone. */
+static void queue_renumber(struct pairing *p, struct slot *s, const uint32_t *new_index)
+{
+	uint32_t e = s->head, last = NO_ENTRY;
+
+	s->head = NO_ENTRY;
+	while (e != NO_ENTRY) {
+		struct entry *entry = &p->entries[e];
+		uint32_t next = entry->next, number = new_index[entry->call];
+
+		if (number == UINT32_MAX) {
+			entry->call = UINT32_MAX;
+			entry->next = p->free_entry;
+			p->free_entry = e;
+		} else {
+			entry->call = number;
+			entry->next = NO_ENTRY;
+			if (last == NO_ENTRY)
+				s->head = e;
+			else
+				p->entries[last].next = e;
+			last = e;
+		}
+		e = next;
+	}
+	s->tail = last;
+}
+
+int pairing_renumber(struct pairing *p, const uint32_t *new_index)
+{
+	struct slot *slots = malloc((p->slot_n ? p->slot_n : 1) * sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->slot_n; i++)
+		slots[i].head = NO_ENTRY;
+	for (size_t i = p->linger_at; i < p->linger_n; i++) {
+		struct lingerer *l = &p->lingering[i];
+
+		/* One that left long ago stays so: no entry has that number. */
+		l->call = p->entries[l->entry].call == l->call ? new_index[l->call] : CALLS_MAX;
+		if (l->call == UINT32_MAX)
+			l->call = CALLS_MAX;
+	}
+	p->slots_used = 0;
+	for (size_t i = 0; i < p->slot_n; i++) {
+		struct slot s = p->slots[i];
+		size_t at = s.key & (p->slot_n - 1);
+
+		if (s.head == NO_ENTRY)
+			continue;
+		queue_renumber(p, &s, new_index);
+		if (s.head == NO_ENTRY)
+			continue;
+		while (slots[at].head != NO_ENTRY)
+			at = (at + 1) & (p->slot_n - 1);
+		slots[at] = s;
+		p->slots_used++;
+	}
+	free(p->slots);
+	p->slots = slots;
+	return 0;
+}

@@ -66,6 +66,14 @@ int pairing_put(struct pairing *p, const struct message *messages, size_t n);
 /* No more messages: sorts the calls.  Unfinished ones stay, with CALL_UNFINISHED. */
 int pairing_finish(struct pairing *p);
 
+/* The newest time seen so far; INT64_MIN before the first message. */
+int64_t pairing_newest_ns(const struct pairing *p);
+
+/* The owner has moved calls around in the list, or taken some out: new_index says for each old
+ * number the new one, UINT32_MAX for those that are gone.  The list must be as the new numbers say.
+ * -ENOMEM; nothing has changed then. */
+int pairing_renumber(struct pairing *p, const uint32_t *new_index);
+
 const struct pairing_tally *pairing_tally(const struct pairing *p);
 
 /* A sink that feeds the pairing. */

@@ -222,3 +222,37 @@ def test_mail_takes_its_ways(run, tmp_path):
                     f'Received: from mx by hub; {when(1)}\nReceived: from out by mx; {when(0)}\nSubject: x\n\nhello\n')
     out = run('infer', box, '--mode', 'convolution', '--quantum', '1s').stdout
     assert 'out>mx>hub>box' in out
+
+
+@pytest.mark.parametrize('mode', ['nesting', 'best'])
+def test_a_long_trace_is_linked_in_pieces_with_the_same_result(run, shop, tmp_path, mode):
+    msgs = shop('a')
+    whole = run('infer', msgs, '--mode', mode, '--json', '--calls').stdout
+    pieces = run('infer', msgs, '--mode', mode, '--json', '--calls', '--max-calls', '1000').stdout
+    whole = {o['call']: o['parent'] for o in lines(whole) if 'call' in o}
+    pieces = {o['call']: o['parent'] for o in lines(pieces) if 'call' in o}
+    assert whole.keys() == pieces.keys()
+    assert sum(whole[c] == pieces[c] for c in whole) > 0.97 * len(whole)
+
+
+def test_windows_show_what_is_frequent_for_a_while(run, tmp_path):
+    path = tmp_path / 'phases.msgs'
+    with open(path, 'w') as f:
+        for i in range(600):
+            to = 'B' if i < 400 else 'X'
+            f.write(f'{i}.1 CALL A {to} {i}\n{i}.2 RET {to} A {i}\n')
+    out = run('infer', path, '--window', '100s', '--mode', 'nesting').stdout
+    windows = out.split('window ')
+    assert len(windows) >= 6
+    assert 'A>B' in windows[1] and 'A>X' not in windows[1]
+    assert 'A>X' in windows[5] and 'A>X' not in windows[4]
+
+
+def test_a_score_is_told_by_the_truth(run, shop, tmp_path):
+    score = json.loads(run('infer', shop('a'), '--score', tmp_path / 'a.truth', '--json').stdout.splitlines()[-1])
+    assert score['links']['accuracy'] > 0.9 and score['links']['n'] > 300
+    assert score['traces']['accuracy'] > 0.8
+    assert {'patterns', 'calibration', 'instances', 'messages'} <= score.keys()
+    assert 'links' in run('infer', tmp_path / 'a.msgs', '--score', tmp_path / 'a.truth').stdout
+    (tmp_path / 'bad.truth').write_text('one\n')
+    run('infer', tmp_path / 'a.msgs', '--score', tmp_path / 'bad.truth', code=1)
