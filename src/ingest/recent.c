@@ -190,6 +190,7 @@ void recent_end(struct recent *r, struct recent_key key, bool kept, int64_t now_
 void recent_add(struct recent *r, struct recent_key key, int64_t now_ns)
 {
 	pthread_mutex_lock(&r->lock);
+	pass_time(r, now_ns); /* or the first request would find it out of date */
 	remember(r, key, now_ns);
 	pthread_mutex_unlock(&r->lock);
 }

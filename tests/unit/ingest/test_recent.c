@@ -145,9 +145,22 @@ static void the_same_seed_gives_the_same_keys(void **state)
 	recent_free(other);
 }
 
+static void what_is_told_first_is_not_out_of_date(void **state)
+{
+	struct recent *r;
+	struct recent_key a;
+
+	assert_int_equal(recent_new(WINDOW, 100, SEED, &r), 0);
+	a = key_of(r, "a");
+	recent_add(r, a, 100 * WINDOW); /* the clock began long ago */
+	assert_true(recent_has(r, a, 100 * WINDOW + 1));
+	recent_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_told_first_is_not_out_of_date),
 		cmocka_unit_test(a_body_is_known_for_the_window),
 		cmocka_unit_test(a_long_silence_forgets_everything),
 		cmocka_unit_test(owner_and_kind_are_part_of_it),
