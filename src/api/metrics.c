@@ -135,6 +135,41 @@ static void ingest_metrics(struct page *p, const struct ingest_counters *c)
 		c->attributes_hashed);
 }
 
+static void disk_metrics(struct page *p, const struct store_stats *s)
+{
+	gauge(p, "causet_store_segments", "Segments.", s->segments);
+	gauge(p, "causet_store_segment_bytes", "Bytes of their files.", s->segment_bytes);
+	gauge(p, "causet_store_log_files", "Files of the log.", s->log_files);
+	gauge(p, "causet_store_log_bytes", "Bytes of their records not in segments yet, about.",
+	      s->log_bytes);
+	counter(p, "causet_store_log_records_total", "Batches written to the log.", s->log_records);
+	counter(p, "causet_store_log_written_bytes_total", "Bytes written to the log.",
+		s->log_written_bytes);
+	counter(p, "causet_store_log_syncs_total", "Times the log was synced.", s->log_syncs);
+	counter(p, "causet_store_log_failures_total", "Writes and syncs of the log that failed.",
+		s->log_failures);
+	counter(p, "causet_store_flushes_total", "Segments written from memory.", s->flushes);
+	counter(p, "causet_store_flush_failures_total", "Times that failed; it is tried again.",
+		s->flush_failures);
+	counter(p, "causet_store_flushed_events_total", "Events written to them.",
+		s->flushed_events);
+	counter(p, "causet_store_flushed_bytes_total", "Bytes written to them.", s->flushed_bytes);
+	counter(p, "causet_store_compactions_total", "Segments made of several others.",
+		s->compactions);
+	counter(p, "causet_store_compaction_failures_total",
+		"Times that failed; it is tried again.", s->compaction_failures);
+	counter(p, "causet_store_compacted_events_total", "Events written again.",
+		s->compacted_events);
+	counter(p, "causet_store_compacted_bytes_total", "Bytes written again.",
+		s->compacted_bytes);
+	counter(p, "causet_store_removed_segments_total", "Segments removed by retention.",
+		s->removed_segments);
+	counter(p, "causet_store_removed_events_total", "Events in them.", s->removed_events);
+	counter(p, "causet_store_removed_bytes_total", "Bytes of them.", s->removed_bytes);
+	counter(p, "causet_store_damaged_total", "Files and blocks that could not be read.",
+		s->damaged);
+}
+
 static void store_metrics(struct page *p, struct store *store)
 {
 	struct store_stats s = store_stats(store);
@@ -145,8 +180,15 @@ static void store_metrics(struct page *p, struct store *store)
 	gauge(p, "causet_store_traces", "Traces kept.", s.traces);
 	gauge(p, "causet_store_bytes", "Memory that events take.", s.bytes);
 	gauge(p, "causet_store_limit_bytes", "Memory that events may take.", s.bytes_limit);
-	counter(p, "causet_store_refused_total", "Batches refused because the store was full.",
-		s.refused);
+	family(p, "causet_store_refused_total", "counter", "Batches refused, by cause.");
+	for (int i = 0; i < STORE_REFUSALS; i++) {
+		char labels[32];
+
+		snprintf(labels, sizeof(labels), "{cause=\"%s\"}", store_refusal_name(i));
+		sample(p, "causet_store_refused_total", labels, s.refused[i]);
+	}
+	if (s.durable)
+		disk_metrics(p, &s);
 }
 
 static void pool_metrics(struct page *p, struct pool *pool)

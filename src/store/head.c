@@ -35,6 +35,7 @@ struct head *head_unref(struct head *h)
 	if (!h || atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) > 1)
 		return NULL;
 	runs_done(&h->runs);
+	free(h->cursors);
 	pthread_rwlock_destroy(&h->lock);
 	free(h);
 	return NULL;
@@ -56,6 +57,7 @@ int head_add(struct head *h, struct batch *batch, uint64_t seq, int64_t received
 		h->born_ns = clock_mono_ns();
 	}
 	h->seq_last = seq;
+	h->bytes += batch_bytes(batch);
 	h->received_min_ns = MIN(h->received_min_ns, received_ns);
 	h->received_max_ns = MAX(h->received_max_ns, received_ns);
 	return 0;

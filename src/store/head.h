@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "store/manifest.h"
 #include "store/runs.h"
 
 struct head {
@@ -18,6 +19,10 @@ struct head {
 	uint64_t seq_first, seq_last;
 	int64_t received_min_ns, received_max_ns;
 	int64_t born_ns; /* monotonic: when the first came */
+	size_t bytes;    /* of its batches, as batch_bytes() says */
+	/* How far the feed's cursors were when it was frozen: what the log said up to seq_last. */
+	struct manifest_cursor *cursors;
+	size_t cursor_n;
 };
 
 /* Empty, with one reference.  NULL when out of memory. */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/ids.h"
+#include "store/store.h"
 
 #define TEXT_MOST ((size_t)512 << 20) /* bytes: more segments than are allowed have no more */
 
@@ -105,6 +106,31 @@ int manifest_drop_cursor(struct manifest *m, struct slice name)
 	if (!manifest_find_cursor(m, name))
 		return -ENOENT;
 	memmove(&m->cursors[at], &m->cursors[at + 1], (--m->cursor_n - at) * sizeof(*m->cursors));
+	return 0;
+}
+
+int manifest_check_cursors(const struct manifest *m, const struct store_cursor *cursors, size_t n)
+{
+	size_t more = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!cursor_name_is_good(cursors[i].name))
+			return -EINVAL;
+		more += !manifest_find_cursor(m, cursors[i].name);
+	}
+	return m->cursor_n + more > MANIFEST_CURSORS ? -E2BIG : 0;
+}
+
+int manifest_apply_cursors(struct manifest *m, const struct store_cursor *cursors, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = cursors[i].seq == STORE_CURSOR_GONE
+				? manifest_drop_cursor(m, cursors[i].name)
+				: manifest_set_cursor(m, cursors[i].name, cursors[i].seq);
+
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
 	return 0;
 }
 

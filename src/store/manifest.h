@@ -48,6 +48,13 @@ int manifest_set_cursor(struct manifest *m, struct slice name, uint64_t seq);
 int manifest_drop_cursor(struct manifest *m, struct slice name);
 const struct manifest_cursor *manifest_find_cursor(const struct manifest *m, struct slice name);
 
+struct store_cursor;
+/* Moves, makes and (STORE_CURSOR_GONE) drops cursors as an append says.  The check tells before
+ * whether it will be accepted: -EINVAL for a bad name, -E2BIG for too many; then only -ENOMEM is
+ * left. */
+int manifest_check_cursors(const struct manifest *m, const struct store_cursor *cursors, size_t n);
+int manifest_apply_cursors(struct manifest *m, const struct store_cursor *cursors, size_t n);
+
 /* Text from a manifest, appended; and back.  -EBADMSG with the line, -EPROTONOSUPPORT for a version
  * from the future, -ENOMEM. */
 void manifest_encode(const struct manifest *m, struct buffer *out);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "store/manifest.h"
 #include "store/operation_tally.h"
 #include "store/runs.h"
 #include "store/store_int.h"
@@ -23,6 +24,7 @@ struct memory_store {
 	pthread_rwlock_t lock; /* guards all below */
 	struct runs runs;
 	struct store_stats stats;
+	struct manifest cursors; /* only its cursors */
 };
 
 static struct memory_store *memory_of(struct store *s)
@@ -35,7 +37,7 @@ static int keep(struct memory_store *m, struct batch *b)
 	int r;
 
 	if (runs_cost(b) > m->stats.bytes_limit - m->runs.bytes) {
-		m->stats.refused++;
+		m->stats.refused[REFUSED_MEMORY]++;
 		return -ENOBUFS;
 	}
 	r = runs_add(&m->runs, b, m->stats.batches + 1);
@@ -47,13 +49,15 @@ static int keep(struct memory_store *m, struct batch *b)
 static void memory_append(struct store *s, struct store_append *append)
 {
 	struct memory_store *m = memory_of(s);
-	int r = 0;
+	int r;
 
-	if (append->batch) {
-		pthread_rwlock_wrlock(&m->lock);
+	pthread_rwlock_wrlock(&m->lock);
+	r = manifest_check_cursors(&m->cursors, append->cursors, append->cursor_n);
+	if (r == 0 && append->batch)
 		r = keep(m, append->batch);
-		pthread_rwlock_unlock(&m->lock);
-	}
+	if (r == 0)
+		r = manifest_apply_cursors(&m->cursors, append->cursors, append->cursor_n);
+	pthread_rwlock_unlock(&m->lock);
 	if (r < 0)
 		batch_unref(append->batch);
 	append->done(append, r);
@@ -89,6 +93,65 @@ static int memory_trace(struct store *s, struct trace_id id, struct event_set *r
 	else
 		*ret_set = set;
 	return r;
+}
+
+/* Where the next part begins. */
+struct parts {
+	struct runs_mark mark;
+	const struct run *run; /* NULL: the end */
+	uint32_t row;          /* of the run */
+};
+
+static struct parts *parts_begin(struct memory_store *m, struct trace_id id)
+{
+	struct parts *p = calloc(1, sizeof(*p));
+	uint32_t trace;
+
+	if (!p)
+		return NULL;
+	pthread_rwlock_rdlock(&m->lock);
+	p->mark = runs_mark(&m->runs);
+	trace = runs_find(&m->runs, id);
+	p->run = trace == RUNS_NONE ? NULL : runs_first(&m->runs, p->mark, trace);
+	pthread_rwlock_unlock(&m->lock);
+	return p;
+}
+
+static int memory_parts_next(struct store *s, struct store_parts *parts, size_t most,
+			     struct event_set *ret_set)
+{
+	struct memory_store *m = memory_of(s);
+	struct event_set set = {0};
+	struct parts *p = parts->inside;
+
+	if (!p)
+		p = parts->inside = parts_begin(m, parts->id);
+	if (!p)
+		return -ENOMEM;
+	while (p->run && set.n < most) {
+		uint32_t n = (uint32_t)MIN(most - set.n, (size_t)(p->run->count - p->row));
+
+		if (!event_set_add(&set, runs_batch(&m->runs, p->run->batch),
+				   p->run->first + p->row, n)) {
+			event_set_done(&set);
+			return -ENOMEM;
+		}
+		p->row += n;
+		if (p->row == p->run->count) {
+			p->run = runs_next(&m->runs, p->mark, p->run);
+			p->row = 0;
+		}
+	}
+	if (set.n == 0)
+		return 0;
+	*ret_set = set;
+	return 1;
+}
+
+static void memory_parts_done(struct store *s, struct store_parts *p)
+{
+	free(p->inside);
+	p->inside = NULL;
 }
 
 /* --- searching --- */
@@ -236,6 +299,43 @@ static int memory_operations(struct store *s, struct operation_list *ret_list)
 	return r;
 }
 
+/* Batches are numbered from 1, without gaps. */
+static int memory_feed_next(struct store *s, struct store_feed *f, struct feed_page *ret_page)
+{
+	struct memory_store *m = memory_of(s);
+	struct feed_page page = {.cursor = f->cursor};
+	int r = 0;
+
+	pthread_rwlock_rdlock(&m->lock);
+	while (r == 0 && page.cursor < runs_mark(&m->runs).batches && page.set.n < FEED_PAGE_ROWS) {
+		struct batch *b = runs_batch(&m->runs, (uint32_t)page.cursor++);
+
+		if (!event_set_add(&page.set, b, 0, (uint32_t)b->event_n))
+			r = -ENOMEM;
+	}
+	pthread_rwlock_unlock(&m->lock);
+	if (r < 0 || page.set.n == 0) {
+		event_set_done(&page.set);
+		return r;
+	}
+	f->cursor = page.cursor;
+	*ret_page = page;
+	return 1;
+}
+
+static int memory_cursor_get(struct store *s, struct slice name, uint64_t *ret_seq)
+{
+	struct memory_store *m = memory_of(s);
+	const struct manifest_cursor *cursor;
+
+	pthread_rwlock_rdlock(&m->lock);
+	cursor = manifest_find_cursor(&m->cursors, name);
+	if (cursor)
+		*ret_seq = cursor->seq;
+	pthread_rwlock_unlock(&m->lock);
+	return cursor ? 0 : -ENOENT;
+}
+
 static struct store_stats memory_stats(struct store *s)
 {
 	struct memory_store *m = memory_of(s);
@@ -256,6 +356,7 @@ static void memory_close(struct store *s)
 	struct memory_store *m = memory_of(s);
 
 	runs_done(&m->runs);
+	manifest_done(&m->cursors);
 	pthread_rwlock_destroy(&m->lock);
 	free(m);
 }
@@ -267,10 +368,14 @@ int memory_store_open(size_t bytes_limit, struct store **ret_store)
 		.recent = memory_recent,
 		.hash_seed = memory_hash_seed,
 		.trace = memory_trace,
+		.parts_next = memory_parts_next,
+		.parts_done = memory_parts_done,
 		.find = memory_find,
 		.services = memory_services,
 		.operations = memory_operations,
 		.all = memory_all,
+		.feed_next = memory_feed_next,
+		.cursor_get = memory_cursor_get,
 		.stats = memory_stats,
 		.close = memory_close,
 	};

@@ -1,9 +1,11 @@
 /* store/store.c - the interface: each call goes to the engine; answers are freed here. */
 #include "store/store.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/store_int.h"
 
@@ -27,6 +29,23 @@ int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
 	return s->ops->trace(s, id, ret_set);
 }
 
+void store_parts_init(struct store_parts *p, struct store *s, struct trace_id id)
+{
+	*p = (struct store_parts){.store = s, .id = id};
+}
+
+void store_parts_done(struct store_parts *p)
+{
+	if (p->store)
+		p->store->ops->parts_done(p->store, p);
+	*p = (struct store_parts){0};
+}
+
+int store_parts_next(struct store_parts *p, size_t most, struct event_set *ret_set)
+{
+	return p->store->ops->parts_next(p->store, p, most, ret_set);
+}
+
 int store_find(struct store *s, const struct store_query *query, struct trace_list *ret_list)
 {
 	return s->ops->find(s, query, ret_list);
@@ -45,6 +64,70 @@ int store_operations(struct store *s, struct operation_list *ret_list)
 int store_all(struct store *s, struct event_set *ret_set)
 {
 	return s->ops->all(s, ret_set);
+}
+
+void store_feed_init(struct store_feed *f, struct store *s, uint64_t after)
+{
+	*f = (struct store_feed){.store = s, .cursor = after};
+}
+
+void store_feed_done(struct store_feed *f)
+{
+	if (f->store && f->store->ops->feed_done)
+		f->store->ops->feed_done(f->store, f);
+	*f = (struct store_feed){0};
+}
+
+int store_feed_next(struct store_feed *f, struct feed_page *ret_page)
+{
+	return f->store->ops->feed_next(f->store, f, ret_page);
+}
+
+int store_cursor_get(struct store *s, struct slice name, uint64_t *ret_seq)
+{
+	return s->ops->cursor_get(s, name, ret_seq);
+}
+
+struct commit {
+	struct store_append append;
+	pthread_mutex_t lock;
+	pthread_cond_t answered;
+	bool done;
+	int result;
+};
+
+static void commit_answered(struct store_append *append, int result)
+{
+	struct commit *c = container_of(append, struct commit, append);
+
+	pthread_mutex_lock(&c->lock);
+	c->result = result;
+	c->done = true;
+	pthread_cond_signal(&c->answered);
+	pthread_mutex_unlock(&c->lock);
+}
+
+int store_commit(struct store *s, const struct store_cursor *cursors, size_t n)
+{
+	struct commit c = {
+		.append = {.cursors = cursors, .cursor_n = n, .done = commit_answered},
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.answered = PTHREAD_COND_INITIALIZER,
+	};
+
+	store_append(s, &c.append);
+	pthread_mutex_lock(&c.lock);
+	while (!c.done)
+		pthread_cond_wait(&c.answered, &c.lock);
+	pthread_mutex_unlock(&c.lock);
+	return c.result;
+}
+
+const char *store_refusal_name(enum store_refusal refusal)
+{
+	static const char *const names[STORE_REFUSALS] = {"memory", "queue", "disk"};
+
+	return names[refusal];
 }
 
 struct store_stats store_stats(struct store *s)

@@ -12,9 +12,11 @@ struct store;
 
 /* How far a named reader of the feed has come: it has seen everything up to `seq`. */
 struct store_cursor {
-	struct slice name;
-	uint64_t seq;
+	struct slice name; /* 1 to 64 of A-Z a-z 0-9 . _ - */
+	uint64_t seq;      /* STORE_CURSOR_GONE: forget it */
 };
+
+#define STORE_CURSOR_GONE UINT64_MAX
 
 /* One batch on its way in.  The caller owns this record and keeps it until `done` is called:
  * exactly once, on any thread, perhaps before store_append() returns. */
@@ -62,6 +64,21 @@ void event_set_done(struct event_set *set);
 
 /* Every event of one trace.  -ENOENT when there is none, -ENOMEM. */
 int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set);
+
+/* The same a part at a time, for a trace of any size: what is in memory does not depend on it.  All
+ * parts are of the moment when the first was asked for.  One thread at a time. */
+struct store_parts {
+	struct store *store;
+	struct trace_id id;
+	void *inside; /* the engine's */
+};
+
+void store_parts_init(struct store_parts *p, struct store *s, struct trace_id id);
+void store_parts_done(struct store_parts *p);
+
+/* 1 and some rows (event_set_done()), in order of arrival; about `most` of them, at least one.  0
+ * behind the last; a trace that is not there has none.  Negative errno. */
+int store_parts_next(struct store_parts *p, size_t most, struct event_set *ret_set);
 
 /* Ties are settled by newer starts, then by smaller ids, so an order is the same every time. */
 enum store_order { STORE_NEWEST, STORE_SLOWEST };
@@ -145,13 +162,72 @@ struct operation_list {
 int store_operations(struct store *s, struct operation_list *ret_list);
 void operation_list_done(struct operation_list *list);
 
-/* Everything there is, in arrival order: a snapshot for exports. */
+/* Everything there is: a snapshot for exports.  In the order of arrival as far as the engine still
+ * knows it; the rows of a trace are in any case.  -E2BIG when it is too much to be held at once:
+ * read the feed instead. */
 int store_all(struct store *s, struct event_set *ret_set);
 
+/* --- the feed: everything that was acknowledged, once, to whoever needs to see all of it --- */
+
+/* A reader of the feed.  One thread at a time. */
+struct store_feed {
+	struct store *store;
+	uint64_t cursor; /* everything up to this batch has been given */
+	void *inside;    /* the engine's, in the middle of something */
+};
+
+/* What comes next. */
+struct feed_page {
+	struct event_set set;
+	/* Commit this together with what was made of the rows.  In the middle of a segment it is
+	 * the same as before: reading again from there gives these rows again. */
+	uint64_t cursor;
+	/* Some of the rows may have been given before the cursor: the store no longer knows which
+	 * batch they came in.  Rows say who they are; take them as updates. */
+	bool again;
+};
+
+/* Begins behind a cursor: 0 is everything there is. */
+void store_feed_init(struct store_feed *f, struct store *s, uint64_t after);
+void store_feed_done(struct store_feed *f);
+
+/* 1 and some rows (event_set_done()), in the order of batches or, from segments, of traces; 0 when
+ * there is nothing more at the moment; a negative errno. */
+int store_feed_next(struct store_feed *f, struct feed_page *ret_page);
+
+/* Commits cursors (with what else is waiting, in one sync) and returns when that is durable.  To
+ * commit in one step with a batch, give them along with it: store_append. */
+int store_commit(struct store *s, const struct store_cursor *cursors, size_t n);
+
+/* Where a named cursor stands.  -ENOENT. */
+int store_cursor_get(struct store *s, struct slice name, uint64_t *ret_seq);
+
+/* Why an append was refused. */
+enum store_refusal {
+	REFUSED_MEMORY, /* too much that is not in segments yet */
+	REFUSED_QUEUE,  /* too much waits for the log */
+	REFUSED_DISK,   /* the disk is full, or fails */
+	STORE_REFUSALS
+};
+
+const char *store_refusal_name(enum store_refusal refusal);
+
 struct store_stats {
+	/* What there is.  Numbers of traces count a trace once for each part of the store it has a
+	 * piece in. */
 	uint64_t batches, events, spans, traces;
-	uint64_t bytes, bytes_limit; /* of memory */
-	uint64_t refused;            /* batches answered with -ENOBUFS */
+	uint64_t bytes, bytes_limit;      /* of memory */
+	uint64_t refused[STORE_REFUSALS]; /* appends */
+
+	/* Of an engine with a disk. */
+	bool durable;
+	uint64_t segments, segment_bytes; /* bytes of their files */
+	uint64_t log_files, log_bytes;    /* live */
+	uint64_t log_records, log_written_bytes, log_syncs, log_failures;
+	uint64_t flushes, flush_failures, flushed_events, flushed_bytes;
+	uint64_t compactions, compaction_failures, compacted_events, compacted_bytes;
+	uint64_t removed_segments, removed_events, removed_bytes; /* by retention */
+	uint64_t damaged; /* files or blocks that could not be read */
 };
 
 struct store_stats store_stats(struct store *s);

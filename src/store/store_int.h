@@ -9,10 +9,16 @@ struct store_ops {
 	int (*recent)(struct store *s, int64_t since_ns, store_recent_fn *each, void *context);
 	uint64_t (*hash_seed)(struct store *s);
 	int (*trace)(struct store *s, struct trace_id id, struct event_set *ret_set);
+	int (*parts_next)(struct store *s, struct store_parts *p, size_t most,
+			  struct event_set *ret_set);
+	void (*parts_done)(struct store *s, struct store_parts *p);
 	int (*find)(struct store *s, const struct store_query *query, struct trace_list *ret_list);
 	int (*services)(struct store *s, struct service_list *ret_list);
 	int (*operations)(struct store *s, struct operation_list *ret_list);
 	int (*all)(struct store *s, struct event_set *ret_set);
+	int (*feed_next)(struct store *s, struct store_feed *f, struct feed_page *ret_page);
+	void (*feed_done)(struct store *s, struct store_feed *f); /* NULL: nothing to do */
+	int (*cursor_get)(struct store *s, struct slice name, uint64_t *ret_seq);
 	struct store_stats (*stats)(struct store *s);
 	void (*close)(struct store *s);
 };
@@ -20,6 +26,8 @@ struct store_ops {
 struct store {
 	const struct store_ops *ops;
 };
+
+#define FEED_PAGE_ROWS 65536 /* about so many rows at a time */
 
 /* Adds rows first … first + count - 1 of a batch; takes a reference to the batch where it is not
  * the last one added.  False when out of memory; what was there stays. */

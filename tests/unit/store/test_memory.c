@@ -278,7 +278,7 @@ static void over_the_limit_is_refused_and_nothing_is_dropped(void **state)
 	}
 	assert_int_equal(r, -ENOBUFS);
 	assert_int_equal(store_stats(s).traces, kept);
-	assert_int_equal(store_stats(s).refused, 1);
+	assert_int_equal(store_stats(s).refused[REFUSED_MEMORY], 1);
 	assert_true(store_stats(s).bytes <= 8192);
 	store_close(s);
 }

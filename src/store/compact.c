@@ -1,0 +1,400 @@
+/* store/compact.c - several segments become one.
+ *
+ * The pieces of all inputs are listed and sorted by trace, so that those of one trace stand next to
+ * each other; then the traces by their starts.  In that order their rows are read and written:
+ *
+ *   pieces   (id, input, group, first row, rows)  sorted by id, then by arrival
+ *   traces   (start, first piece)                 sorted by start
+ *
+ * A group is decoded once and held until its last piece has been written.  Inputs are neighbours
+ * in arrival and hold traces of their time, so few groups are open at any moment; a trace larger
+ * than a group passes through in parts. */
+#include "store/compact.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/radix.h"
+#include "base/vec.h"
+#include "store/compact_int.h"
+#include "store/group.h"
+#include "store/split.h"
+
+#define ROWS_AT_ONCE ((size_t)1 << 16) /* of one trace; a larger one is written in parts */
+
+struct piece {
+	struct trace_id id;
+	uint32_t input, group, first, rows;
+	int64_t start_ns;
+};
+
+/* A group that is open: its rows as a reader sees them. */
+struct opened {
+	uint32_t left; /* pieces still to be written */
+	struct event_set set;
+	bool open;
+};
+
+struct input {
+	struct view_segment *segment; /* borrowed from the view */
+	struct segment_group *group;  /* decodes one group after the other */
+	struct opened *groups;
+	uint32_t group_n;
+};
+
+struct merge {
+	struct engine *engine;
+	const struct compact_pace *pace;
+	struct view *view;
+	struct input inputs[COMPACT_INPUTS];
+	size_t input_n;
+	struct piece *pieces;
+	size_t piece_n, piece_capacity;
+	struct radix_item *traces; /* the value is a trace's first piece */
+	size_t trace_n;
+	struct split_trace *split;
+	struct event_ref *refs;
+	size_t ref_n, ref_capacity;
+	uint64_t number;
+	struct segment_writer *writer;
+};
+
+static void merge_done(struct merge *m)
+{
+	segment_writer_abort(m->writer);
+	for (size_t i = 0; i < m->input_n; i++) {
+		group_close(m->inputs[i].group);
+		for (uint32_t k = 0; m->inputs[i].groups && k < m->inputs[i].group_n; k++)
+			event_set_done(&m->inputs[i].groups[k].set);
+		free(m->inputs[i].groups);
+	}
+	free(m->pieces);
+	free(m->traces);
+	free(m->split);
+	free(m->refs);
+	view_unref(m->view);
+}
+
+/* --- what there is --- */
+
+static int group_list(struct merge *m, uint32_t input, uint32_t group)
+{
+	struct input *in = &m->inputs[input];
+	const struct group_piece *rows;
+	uint32_t n;
+	int r = in->group ? group_reopen(in->group, group)
+			  : group_open(in->segment->segment, group, &in->group);
+
+	if (r == 0)
+		r = group_pieces(in->group, &rows, &n);
+	if (r < 0)
+		return r;
+	if (!vec_reserve(&m->pieces, &m->piece_capacity, m->piece_n + n, sizeof(*m->pieces)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		m->pieces[m->piece_n++] = (struct piece){
+			rows[i].id, input, group, rows[i].first, rows[i].rows, rows[i].start_ns};
+	in->groups[group].left = n;
+	return 0;
+}
+
+static int input_list(struct merge *m, uint32_t input)
+{
+	struct input *in = &m->inputs[input];
+	int r = 0;
+
+	in->group_n = segment_info(in->segment->segment)->groups;
+	in->groups = calloc(in->group_n + 1, sizeof(*in->groups));
+	if (!in->groups)
+		return -ENOMEM;
+	for (uint32_t g = 0; r == 0 && g < in->group_n; g++)
+		r = group_list(m, input, g);
+	/* Damage stays where it is; it must not keep the others from being merged. */
+	if (r == -EBADMSG) {
+		atomic_store(&in->segment->damaged, true);
+		atomic_fetch_add(&m->engine->counters.damaged, 1);
+		engine_report(m->engine, "segment %llu is damaged: %s",
+			      (unsigned long long)in->segment->row.number,
+			      in->group ? group_error(in->group) : "a table");
+	}
+	in->group = group_close(in->group); /* opened again when its turn comes */
+	return r;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+	int c = memcmp(x->id.b, y->id.b, sizeof(x->id.b));
+
+	if (c == 0)
+		c = x->input < y->input ? -1 : x->input > y->input;
+	if (c == 0)
+		c = x->group < y->group ? -1 : x->group > y->group;
+	return c ? c : x->first < y->first ? -1 : x->first > y->first;
+}
+
+static size_t trace_end(const struct merge *m, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < m->piece_n && trace_id_eq(m->pieces[end].id, m->pieces[first].id))
+		end++;
+	return end;
+}
+
+static int traces_sort(struct merge *m)
+{
+	_cleanup_(freep)
+	struct radix_item *spare = malloc((m->piece_n + 1) * sizeof(*spare));
+
+	m->traces = malloc((m->piece_n + 1) * sizeof(*m->traces));
+	m->split = malloc((m->piece_n + 1) * sizeof(*m->split));
+	if (!spare || !m->traces || !m->split)
+		return -ENOMEM;
+	if (m->piece_n > 1)
+		qsort(m->pieces, m->piece_n, sizeof(*m->pieces), by_id);
+	for (size_t i = 0, end; i < m->piece_n; i = end) {
+		struct trace_id id = m->pieces[i].id;
+		int64_t start = m->pieces[i].start_ns;
+
+		end = trace_end(m, i);
+		for (size_t k = i; k < end; k++)
+			start = MIN(start, m->pieces[k].start_ns);
+		m->traces[m->trace_n] = (struct radix_item){(uint64_t)MAX(start, 0), (uint32_t)i};
+		m->split[m->trace_n++] =
+			(struct split_trace){segment_id_hash(id), id, start, false};
+	}
+	radix_sort(m->traces, spare, m->trace_n);
+	return 0;
+}
+
+/* --- rows --- */
+
+static int group_fetch(struct merge *m, const struct piece *p, struct opened **ret_group)
+{
+	struct input *in = &m->inputs[p->input];
+	struct opened *o = &in->groups[p->group];
+	const struct group_zone *zone;
+	int r = 0;
+
+	*ret_group = o;
+	if (o->open)
+		return 0;
+	r = in->group ? group_reopen(in->group, p->group)
+		      : group_open(in->segment->segment, p->group, &in->group);
+	if (r < 0)
+		return r;
+	zone = group_zone(in->group);
+	if (m->pace->wait)
+		r = m->pace->wait(m->pace->context, zone->bytes);
+	if (r == 0)
+		r = group_rows(in->group, 0, zone->rows, &o->set);
+	o->open = r == 0;
+	return r;
+}
+
+static int rows_flush(struct merge *m)
+{
+	int r = m->ref_n ? segment_writer_add(m->writer, m->refs, m->ref_n) : 0;
+
+	m->ref_n = 0;
+	return r;
+}
+
+/* Its last piece has been written: the writer holds what it still needs. */
+static void group_release(struct merge *m, const struct piece *p)
+{
+	struct opened *o = &m->inputs[p->input].groups[p->group];
+
+	if (!o->open || o->left > 0)
+		return;
+	event_set_done(&o->set);
+	o->open = false;
+}
+
+static int trace_write(struct merge *m, size_t first)
+{
+	size_t end = trace_end(m, first), from = first;
+
+	for (size_t i = first; i < end; i++) {
+		const struct piece *p = &m->pieces[i];
+		struct opened *o;
+		int r = group_fetch(m, p, &o);
+
+		if (r < 0)
+			return r;
+		if (!vec_reserve(&m->refs, &m->ref_capacity, m->ref_n + p->rows, sizeof(*m->refs)))
+			return -ENOMEM;
+		memcpy(m->refs + m->ref_n, o->set.refs + p->first, p->rows * sizeof(*m->refs));
+		m->ref_n += p->rows;
+		o->left--;
+		if (m->ref_n < ROWS_AT_ONCE && i + 1 < end)
+			continue;
+		r = rows_flush(m);
+		if (r < 0)
+			return r;
+		for (; from <= i; from++)
+			group_release(m, &m->pieces[from]);
+	}
+	return 0;
+}
+
+static int rows_write(struct merge *m)
+{
+	const struct segment_options options = {0};
+	int r = segment_writer_new(m->engine->fs, m->engine->dir, m->number, &options, &m->writer);
+
+	for (size_t i = 0; r == 0 && i < m->trace_n; i++)
+		r = trace_write(m, m->traces[i].value);
+	return r;
+}
+
+/* --- the new segment --- */
+
+static struct manifest_segment row_make(const struct merge *m, const struct segment_info *info)
+{
+	const struct manifest_segment *first = &m->inputs[0].segment->row,
+				      *last = &m->inputs[m->input_n - 1].segment->row;
+	struct manifest_segment row = {
+		.number = m->number,
+		.seq_first = first->seq_first,
+		.seq_last = last->seq_last,
+		.received_min_ns = first->received_min_ns,
+		.received_max_ns = first->received_max_ns,
+		.rows = info->rows,
+		.blocks = info->blocks,
+		.pieces = info->pieces,
+		.bytes = info->bytes,
+	};
+
+	for (size_t i = 1; i < m->input_n; i++) {
+		const struct manifest_segment *in = &m->inputs[i].segment->row;
+
+		row.received_min_ns = MIN(row.received_min_ns, in->received_min_ns);
+		row.received_max_ns = MAX(row.received_max_ns, in->received_max_ns);
+	}
+	return row;
+}
+
+/* With `files` held, so that no segment comes in between: one that a flush adds later looks for
+ * itself which traces it shares with this one. */
+static int finish(struct merge *m, const uint64_t *inputs, struct segment_info *info)
+{
+	struct segment_seal seal = {
+		.seq_first = m->inputs[0].segment->row.seq_first,
+		.seq_last = m->inputs[m->input_n - 1].segment->row.seq_last,
+	};
+	_cleanup_(freep)
+	struct trace_id *split = NULL;
+	struct view *now = engine_view(m->engine);
+	int r = split_mark(now, m->split, m->trace_n, inputs, m->input_n);
+
+	view_unref(now);
+	if (r == 0)
+		r = split_list(m->split, m->trace_n, &split, &seal.split_n);
+	if (r < 0)
+		return r;
+	seal.split = split;
+	return segment_writer_finish(TAKE_PTR(m->writer), &seal, info);
+}
+
+static int install(struct merge *m, const uint64_t *inputs, const struct segment_info *info)
+{
+	struct engine *e = m->engine;
+	const struct manifest_segment row = row_make(m, info);
+	struct engine_change change = {.remove = inputs, .remove_n = m->input_n};
+	struct segment *segment;
+	uint64_t *hashes;
+	int r = segment_open(e->fs, e->dir, m->number, &segment, NULL);
+
+	if (r == 0) {
+		hashes = split_hashes(m->split, m->trace_n);
+		change.add = view_segment_new(&row, segment, hashes, hashes ? m->trace_n : 0);
+		r = change.add ? 0 : -ENOMEM;
+	}
+	if (r < 0) {
+		engine_discard(e, m->number);
+		return r;
+	}
+	r = engine_change(e, &change);
+	view_segment_unref(change.add);
+	return r;
+}
+
+static int merge_run(struct merge *m)
+{
+	struct engine *e = m->engine;
+	uint64_t inputs[COMPACT_INPUTS];
+	struct segment_info info;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < m->input_n; i++)
+		r = input_list(m, i);
+	if (r == 0)
+		r = traces_sort(m);
+	if (r == 0)
+		r = rows_write(m);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < m->input_n; i++)
+		inputs[i] = m->inputs[i].segment->row.number;
+	pthread_mutex_lock(&e->files);
+	r = finish(m, inputs, &info);
+	if (r == 0)
+		r = install(m, inputs, &info);
+	pthread_mutex_unlock(&e->files);
+	if (r == 0) {
+		atomic_fetch_add(&e->counters.compactions, 1);
+		atomic_fetch_add(&e->counters.compacted_rows, info.rows);
+		atomic_fetch_add(&e->counters.compacted_bytes, info.bytes);
+	}
+	return r;
+}
+
+/* With `merges` held. */
+static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_pace *pace)
+{
+	struct merge m = {.engine = e, .pace = pace};
+	size_t first = 0;
+	int r;
+
+	pthread_mutex_lock(&e->files);
+	r = engine_tidy(e);
+	m.view = engine_view(e);
+	m.input_n = r == 0 ? compact_pick(e, m.view, zeal, &first) : 0;
+	if (m.input_n > 0)
+		m.number = engine_number(e);
+	pthread_mutex_unlock(&e->files);
+	for (size_t i = 0; i < m.input_n; i++)
+		m.inputs[i].segment = m.view->segments[first + i];
+	if (m.input_n > 0) {
+		r = merge_run(&m);
+		if (r < 0 && r != -ECANCELED)
+			atomic_fetch_add(&e->counters.compaction_failures, 1);
+		r = r == 0 ? 1 : r;
+	}
+	merge_done(&m);
+	return r;
+}
+
+int compact_once(struct engine *e, enum compact_zeal zeal, const struct compact_pace *pace)
+{
+	int r;
+
+	pthread_mutex_lock(&e->merges);
+	r = merge(e, zeal, pace);
+	pthread_mutex_unlock(&e->merges);
+	return r;
+}
+
+int compact_until_done(struct engine *e, bool all)
+{
+	static const struct compact_pace at_once = {0};
+	int r;
+
+	do {
+		r = compact_once(e, all ? COMPACT_ALL : COMPACT_IDLE, &at_once);
+	} while (r > 0);
+	return r;
+}

@@ -1,0 +1,113 @@
+/* store/compact_pick.c - which segments are worth merging. */
+#include "store/compact_int.h"
+
+#include "base/cleanup.h"
+#include "core/clock.h"
+
+#define ROWS_TARGET   ((uint64_t)2 << 20) /* of a merged segment, at most */
+#define ROWS_SMALL    (ROWS_TARGET / 4)   /* a larger one is left alone */
+#define PIECES_MOST   ((uint64_t)1 << 20) /* of one merge: its memory */
+#define FAN_IN        8                   /* segments in one merge, when there is much to do */
+#define FEED_BACKLOG  64                  /* segments that may wait for a cursor */
+#define SPAN_LEAST_NS (3600 * NS_PER_S)
+#define SPAN_MOST_NS  (24 * 3600 * NS_PER_S)
+
+/* Rows that arrived so far apart stay apart: retention removes whole segments. */
+static int64_t span_most(const struct engine *e)
+{
+	int64_t age = e->options.retention_age_ns;
+
+	return age ? MAX(SPAN_LEAST_NS, MIN(SPAN_MOST_NS, age / 8)) : SPAN_MOST_NS;
+}
+
+/* A cursor that stands before its end still needs to know which row came when. */
+static bool feed_waits(const struct engine *e, const struct view *v, const struct view_segment *s)
+{
+	if (!s->row.feed || v->segment_n > FEED_BACKLOG)
+		return false;
+	for (size_t i = 0; i < e->manifest.cursor_n; i++)
+		if (e->manifest.cursors[i].seq < s->row.seq_last)
+			return true;
+	return false;
+}
+
+static bool may_merge(const struct engine *e, const struct view *v, const struct view_segment *s,
+		      enum compact_zeal zeal)
+{
+	if (atomic_load(&s->damaged) || feed_waits(e, v, s))
+		return false;
+	return s->row.rows < (zeal == COMPACT_ALL ? ROWS_TARGET : ROWS_SMALL);
+}
+
+/* Is there a segment of the manifest between two, which the view does not have? */
+static bool are_neighbours(const struct engine *e, const struct view_segment *a,
+			   const struct view_segment *b)
+{
+	for (size_t i = 0; i < e->manifest.segment_n; i++) {
+		uint64_t seq = e->manifest.segments[i].seq_first;
+
+		if (seq > a->row.seq_last && seq < b->row.seq_first)
+			return false;
+	}
+	return true;
+}
+
+struct window {
+	size_t first, n;
+	uint64_t rows, pieces, largest;
+};
+
+/* As many as fit, from `first` on. */
+static struct window window_at(const struct engine *e, const struct view *v, size_t first,
+			       enum compact_zeal zeal)
+{
+	struct window w = {.first = first};
+	size_t most = zeal == COMPACT_BUSY ? FAN_IN : COMPACT_INPUTS;
+
+	for (size_t i = first; i < v->segment_n && w.n < most; i++) {
+		const struct view_segment *s = v->segments[i];
+
+		if (!may_merge(e, v, s, zeal) || w.rows + s->row.rows > ROWS_TARGET ||
+		    w.pieces + s->row.pieces > PIECES_MOST)
+			break;
+		if (i > first && (!are_neighbours(e, v->segments[i - 1], s) ||
+				  s->row.received_max_ns - v->segments[first]->row.received_min_ns >
+					  span_most(e)))
+			break;
+		w.rows += s->row.rows;
+		w.pieces += s->row.pieces;
+		w.largest = MAX(w.largest, s->row.rows);
+		w.n++;
+	}
+	return w;
+}
+
+/* Does it save more than it costs?  A row should be written again only into something much larger
+ * than what it came from. */
+static bool is_worth(const struct window *w, enum compact_zeal zeal)
+{
+	switch (zeal) {
+	case COMPACT_BUSY:
+		return w->n == FAN_IN && w->largest * 2 <= w->rows;
+	case COMPACT_IDLE:
+		return (w->n >= 4 && w->largest * 2 <= w->rows) ||
+		       (w->n >= 2 && w->largest * 3 <= w->rows * 2);
+	case COMPACT_ALL:
+		return w->n >= 2;
+	}
+	return false;
+}
+
+size_t compact_pick(const struct engine *e, const struct view *v, enum compact_zeal zeal,
+		    size_t *ret_first)
+{
+	for (size_t i = 0; i + 1 < v->segment_n; i++) {
+		struct window w = window_at(e, v, i, zeal);
+
+		if (is_worth(&w, zeal)) {
+			*ret_first = w.first;
+			return w.n;
+		}
+	}
+	return 0;
+}

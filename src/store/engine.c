@@ -1,0 +1,504 @@
+/* store/engine.c - the durable engine: what store.h asks of it, and the way in. */
+#include "store/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "core/clock.h"
+#include "store/background.h"
+#include "store/compact.h"
+#include "store/engine_int.h"
+#include "store/feed.h"
+#include "store/find.h"
+#include "store/flush.h"
+#include "store/parts.h"
+#include "store/retain.h"
+
+#define MEMORY_DEFAULT         ((size_t)1 << 30)
+#define FLUSH_DEFAULT          ((size_t)32 << 20)
+#define FLUSH_FAST             8              /* times larger heads while much comes in */
+#define FLUSH_CALM_NS          (5 * NS_PER_S) /* a head that fills up faster may grow further */
+#define FLUSH_INTERVAL_DEFAULT (300 * NS_PER_S)
+#define COMPACT_RATE_DEFAULT   ((uint64_t)32 << 20)
+
+void engine_report(struct engine *e, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!e->options.report)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	e->options.report(e->options.context, text);
+}
+
+struct view *engine_view(struct engine *e)
+{
+	struct view *view;
+
+	pthread_mutex_lock(&e->lock);
+	view = view_ref(e->view);
+	pthread_mutex_unlock(&e->lock);
+	return view;
+}
+
+void engine_snapshot(struct engine *e, struct snapshot *ret_snapshot)
+{
+	snapshot_init(ret_snapshot, engine_view(e));
+}
+
+/* --- the way in --- */
+
+static void refuse(struct engine *e, struct store_append *append, enum store_refusal cause, int r)
+{
+	atomic_fetch_add_explicit(&e->counters.refused[cause], 1, memory_order_relaxed);
+	batch_unref(append->batch);
+	append->done(append, r);
+}
+
+static int cursors_check(struct engine *e, const struct store_append *append)
+{
+	int r;
+
+	if (append->cursor_n == 0)
+		return 0;
+	pthread_mutex_lock(&e->lock);
+	r = manifest_check_cursors(&e->cursors, append->cursors, append->cursor_n);
+	pthread_mutex_unlock(&e->lock);
+	return r;
+}
+
+static void engine_append(struct store *s, struct store_append *append)
+{
+	struct engine *e = engine_of(s);
+	size_t bytes = append->batch ? batch_bytes(append->batch) : 0;
+	int r = cursors_check(e, append);
+
+	if (r < 0) {
+		batch_unref(append->batch);
+		append->done(append, r);
+		return;
+	}
+	if (atomic_fetch_add(&e->memory, bytes) + bytes > e->options.memory_bytes) {
+		atomic_fetch_sub(&e->memory, bytes);
+		refuse(e, append, REFUSED_MEMORY, -ENOBUFS);
+		return;
+	}
+	r = wal_append(e->wal, append);
+	if (r < 0) {
+		atomic_fetch_sub(&e->memory, bytes);
+		refuse(e, append, r == -ENOBUFS ? REFUSED_QUEUE : REFUSED_DISK, r);
+	}
+}
+
+struct view *engine_rotate(struct engine *e)
+{
+	struct view *old = e->view, *fresh;
+	struct head *active = view_active(old), *head;
+	struct manifest_cursor *cursors;
+
+	if (head_is_empty(active) || old->head_n == VIEW_HEADS)
+		return NULL;
+	fresh = view_new(old->segment_n);
+	head = head_new();
+	cursors = malloc((e->cursors.cursor_n + 1) * sizeof(*cursors));
+	if (!fresh || !head || !cursors) {
+		view_unref(fresh);
+		head_unref(head);
+		free(cursors);
+		return NULL; /* it goes on growing; the next batch asks again */
+	}
+	if (e->cursors.cursor_n)
+		memcpy(cursors, e->cursors.cursors, e->cursors.cursor_n * sizeof(*cursors));
+	active->cursors = cursors;
+	active->cursor_n = e->cursors.cursor_n;
+	for (size_t i = 0; i < old->segment_n; i++)
+		view_add_segment(fresh, old->segments[i]);
+	for (size_t i = 0; i < old->head_n; i++)
+		view_add_head(fresh, old->heads[i]);
+	view_add_head(fresh, head);
+	head_unref(head);
+	e->view = fresh;
+	pthread_cond_broadcast(&e->changed);
+	return old;
+}
+
+/* Full for the pace at which it fills: large heads make large segments, which are written once. */
+static bool head_is_full(const struct engine *e, const struct head *h, int64_t now_ns)
+{
+	if (h->bytes >= e->options.flush_bytes_most)
+		return true;
+	return h->bytes >= e->options.flush_bytes && now_ns - h->born_ns >= FLUSH_CALM_NS;
+}
+
+/* On the log's thread (or the one that opens). */
+static int publish(struct engine *e, struct batch *batch, uint64_t seq, int64_t received_ns,
+		   const struct store_cursor *cursors, size_t cursor_n)
+{
+	struct view *old = NULL;
+	int r;
+
+	pthread_mutex_lock(&e->lock);
+	r = manifest_apply_cursors(&e->cursors, cursors, cursor_n);
+	if (r == 0 && batch)
+		r = head_add(view_active(e->view), batch, seq, received_ns);
+	if (r == 0) {
+		e->last_seq = seq;
+		e->last_append_ns = clock_mono_ns();
+		if (head_is_full(e, view_active(e->view), e->last_append_ns))
+			old = engine_rotate(e);
+	}
+	pthread_mutex_unlock(&e->lock);
+	view_unref(old);
+	return r;
+}
+
+static void engine_settled(void *context, struct store_append *chain, int result)
+{
+	struct engine *e = context;
+	struct store_append *next;
+
+	for (struct store_append *a = chain; a; a = next) {
+		int r = result;
+
+		next = a->next;
+		if (r == 0)
+			r = publish(e, a->batch, a->seq, a->batch ? a->batch->received_ns : 0,
+				    a->cursors, a->cursor_n);
+		if (r < 0) {
+			atomic_fetch_sub(&e->memory, a->batch ? batch_bytes(a->batch) : 0);
+			atomic_fetch_add(&e->counters.refused[REFUSED_DISK], 1);
+			batch_unref(a->batch);
+		}
+		a->done(a, r);
+	}
+}
+
+static int engine_replayed(void *context, const struct wal_record *record)
+{
+	struct engine *e = context;
+	int r;
+
+	if (record->batch) {
+		batch_ref(record->batch);
+		atomic_fetch_add(&e->memory, batch_bytes(record->batch));
+	}
+	r = publish(e, record->batch, record->seq, record->received_ns, record->cursors,
+		    record->cursor_n);
+	if (r < 0) {
+		batch_unref(record->batch);
+		return r;
+	}
+	/* No flusher runs yet.  A disk that is full is for later: memory holds what the log held.
+	 */
+	if (e->view->head_n > 1)
+		flush_oldest(e);
+	return 0;
+}
+
+static void engine_found(void *context, const struct wal_finding *finding)
+{
+	struct engine *e = context;
+
+	if (finding->kind != WAL_TAIL_CUT)
+		atomic_fetch_add(&e->counters.damaged, 1);
+	engine_report(e, "%s, byte %llu: %s", finding->file, (unsigned long long)finding->offset,
+		      finding->text);
+}
+
+static int log_open(struct engine *e, struct error *error)
+{
+	const struct wal_options options = {
+		.fs = e->fs,
+		.dir = e->dir,
+		.sync = e->options.sync,
+		.interval_ns = e->options.sync_interval_ns,
+		.file_bytes = e->options.wal_file_bytes,
+		.dedup_ns = e->options.dedup_ns,
+		.after_seq = e->manifest.flushed,
+		.settle = engine_settled,
+		.replay = engine_replayed,
+		.finding = engine_found,
+		.context = e,
+	};
+
+	return wal_open(&options, &e->wal, error);
+}
+
+/* --- questions --- */
+
+static int engine_recent(struct store *s, int64_t since_ns, store_recent_fn *each, void *context)
+{
+	return wal_recent(engine_of(s)->wal, since_ns, each, context);
+}
+
+static uint64_t engine_hash_seed(struct store *s)
+{
+	return wal_hash_seed(engine_of(s)->wal);
+}
+
+static int engine_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
+{
+	struct snapshot snapshot;
+	struct event_set set = {0};
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_trace(&snapshot, id, &set);
+	snapshot_done(&snapshot);
+	if (r < 0)
+		event_set_done(&set);
+	else
+		*ret_set = set;
+	return r;
+}
+
+static int engine_find(struct store *s, const struct store_query *query,
+		       struct trace_list *ret_list)
+{
+	struct snapshot snapshot;
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_find(&snapshot, query, ret_list);
+	snapshot_done(&snapshot);
+	return r;
+}
+
+static int engine_all(struct store *s, struct event_set *ret_set)
+{
+	struct snapshot snapshot;
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_all(&snapshot, ret_set);
+	snapshot_done(&snapshot);
+	return r;
+}
+
+static int engine_services(struct store *s, struct service_list *ret_list)
+{
+	struct snapshot snapshot;
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_services(&snapshot, ret_list);
+	snapshot_done(&snapshot);
+	return r;
+}
+
+static int engine_cursor_get(struct store *s, struct slice name, uint64_t *ret_seq)
+{
+	struct engine *e = engine_of(s);
+	const struct manifest_cursor *cursor;
+
+	pthread_mutex_lock(&e->lock);
+	cursor = manifest_find_cursor(&e->cursors, name);
+	if (cursor)
+		*ret_seq = cursor->seq;
+	pthread_mutex_unlock(&e->lock);
+	return cursor ? 0 : -ENOENT;
+}
+
+static int engine_operations(struct store *s, struct operation_list *ret_list)
+{
+	struct snapshot snapshot;
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_operations(&snapshot, ret_list);
+	snapshot_done(&snapshot);
+	return r;
+}
+
+static void counters_read(struct engine *e, struct store_stats *stats)
+{
+	struct engine_counters *c = &e->counters;
+	struct wal_stats log = wal_stats(e->wal);
+
+	for (int i = 0; i < STORE_REFUSALS; i++)
+		stats->refused[i] = atomic_load(&c->refused[i]);
+	stats->durable = true;
+	stats->log_files = log.files;
+	stats->log_bytes = log.live_bytes;
+	stats->log_records = log.records;
+	stats->log_written_bytes = log.bytes;
+	stats->log_syncs = log.syncs;
+	stats->log_failures = log.failures;
+	stats->flushes = atomic_load(&c->flushes);
+	stats->flush_failures = atomic_load(&c->flush_failures);
+	stats->flushed_events = atomic_load(&c->flushed_rows);
+	stats->flushed_bytes = atomic_load(&c->flushed_bytes);
+	stats->compactions = atomic_load(&c->compactions);
+	stats->compaction_failures = atomic_load(&c->compaction_failures);
+	stats->compacted_events = atomic_load(&c->compacted_rows);
+	stats->compacted_bytes = atomic_load(&c->compacted_bytes);
+	stats->removed_segments = atomic_load(&c->removed_segments);
+	stats->removed_events = atomic_load(&c->removed_rows);
+	stats->removed_bytes = atomic_load(&c->removed_bytes);
+	stats->damaged = atomic_load(&c->damaged);
+}
+
+static struct store_stats engine_stats(struct store *s)
+{
+	struct engine *e = engine_of(s);
+	struct store_stats stats = {.bytes_limit = e->options.memory_bytes};
+	struct snapshot snapshot;
+
+	engine_snapshot(e, &snapshot);
+	for (size_t i = 0; i < snapshot.view->segment_n; i++) {
+		const struct manifest_segment *row = &snapshot.view->segments[i]->row;
+
+		stats.batches += row->seq_last - row->seq_first + 1;
+		stats.events += row->rows;
+		stats.spans += row->blocks;
+		stats.traces += row->pieces;
+		stats.segments++;
+		stats.segment_bytes += row->bytes;
+	}
+	for (size_t i = 0; i < snapshot.view->head_n; i++) {
+		struct head *h = snapshot.view->heads[i];
+
+		pthread_rwlock_rdlock(&h->lock);
+		stats.batches += runs_mark(&h->runs).batches;
+		stats.events += h->runs.event_n;
+		stats.spans += h->runs.span_n;
+		stats.traces += runs_mark(&h->runs).traces;
+		pthread_rwlock_unlock(&h->lock);
+	}
+	snapshot_done(&snapshot);
+	stats.bytes = atomic_load(&e->memory);
+	counters_read(e, &stats);
+	return stats;
+}
+
+/* --- opening and closing --- */
+
+static void engine_free(struct engine *e)
+{
+	e->wal = wal_close(e->wal);
+	view_unref(e->view);
+	manifest_done(&e->manifest);
+	manifest_done(&e->cursors);
+	free(e->orphans);
+	pthread_mutex_destroy(&e->merges);
+	pthread_mutex_destroy(&e->files);
+	pthread_mutex_destroy(&e->lock);
+	pthread_cond_destroy(&e->changed);
+	free(e->dir);
+	free(e);
+}
+
+static void engine_close(struct store *s)
+{
+	struct engine *e = engine_of(s);
+
+	e->background = background_stop(e->background);
+	/* What is in memory is in the log as well; a segment makes the next start quick. */
+	if (!e->options.manual)
+		flush_all(e);
+	engine_free(e);
+}
+
+static struct engine *engine_new(const struct engine_options *options)
+{
+	static const struct store_ops ops = {
+		.append = engine_append,
+		.recent = engine_recent,
+		.hash_seed = engine_hash_seed,
+		.trace = engine_trace,
+		.parts_next = parts_next,
+		.parts_done = parts_done,
+		.find = engine_find,
+		.services = engine_services,
+		.operations = engine_operations,
+		.all = engine_all,
+		.feed_next = feed_next,
+		.feed_done = feed_done,
+		.cursor_get = engine_cursor_get,
+		.stats = engine_stats,
+		.close = engine_close,
+	};
+	struct engine *e = calloc(1, sizeof(*e));
+	struct engine_options *o;
+	struct head *head;
+
+	if (!e)
+		return NULL;
+	e->store.ops = &ops;
+	e->options = *options;
+	o = &e->options;
+	e->fs = o->fs ? o->fs : fs_real();
+	e->dir = strdup(o->dir);
+	o->dir = e->dir;
+	o->memory_bytes = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT;
+	o->flush_bytes = o->flush_bytes ? o->flush_bytes : FLUSH_DEFAULT;
+	o->flush_bytes_most =
+		o->flush_bytes_most ? o->flush_bytes_most : FLUSH_FAST * o->flush_bytes;
+	/* Two heads must fit: one is filled while the other is written. */
+	o->flush_bytes_most = MIN(o->flush_bytes_most, o->memory_bytes / 3);
+	o->flush_interval_ns = o->flush_interval_ns ? o->flush_interval_ns : FLUSH_INTERVAL_DEFAULT;
+	o->compact_rate = o->compact_rate ? o->compact_rate : COMPACT_RATE_DEFAULT;
+	pthread_mutex_init(&e->merges, NULL);
+	pthread_mutex_init(&e->files, NULL);
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_cond_init(&e->changed, NULL);
+	e->view = view_new(0);
+	head = head_new();
+	if (e->view && head)
+		view_add_head(e->view, head);
+	head_unref(head);
+	if (e->dir && e->view && head)
+		return e;
+	engine_free(e);
+	return NULL;
+}
+
+int engine_open(const struct engine_options *options, struct store **ret_store, struct error *error)
+{
+	struct engine *e = engine_new(options);
+	int r;
+
+	if (!e)
+		return error_set(error, -ENOMEM, "out of memory");
+	r = engine_recover(e, error);
+	if (r == 0)
+		r = log_open(e, error);
+	if (r == 0 && !options->manual)
+		r = background_start(e, &e->background, error);
+	if (r < 0) {
+		engine_free(e);
+		return r;
+	}
+	*ret_store = &e->store;
+	return 0;
+}
+
+int engine_flush(struct store *s)
+{
+	return flush_all(engine_of(s));
+}
+
+int engine_compact(struct store *s, bool all)
+{
+	return compact_until_done(engine_of(s), all);
+}
+
+int engine_retain(struct store *s)
+{
+	return retain(engine_of(s), clock_wall_ns());
+}
+
+int engine_settle(struct store *s)
+{
+	int r = flush_all(engine_of(s));
+
+	if (r == 0)
+		r = engine_retain(s);
+	return r < 0 ? r : compact_until_done(engine_of(s), false);
+}

@@ -1,0 +1,202 @@
+/* store/engine_recover.c - a folder becomes a store again, whatever happened to it.
+ *
+ * The manifest names the segments; what it does not name was never finished, or is no longer
+ * wanted, and goes.  A segment that cannot be understood is set aside and told; one that cannot be
+ * read at the moment is told and left where it is.  The log is replayed by engine_open(). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/engine_int.h"
+#include "store/set_aside.h"
+
+/* The number in "seg-%016x" with this ending, or false. */
+static bool number_of(const char *name, const char *ending, uint64_t *ret_number)
+{
+	struct slice s = slice_cstr(name);
+	uint8_t bytes[8];
+
+	if (s.n != 20 + strlen(ending) || !slice_starts(s, SLICE("seg-")) ||
+	    !slice_ends(s, slice_cstr(ending)) ||
+	    hex_decode(slice_of(name + 4, 16), bytes, sizeof(bytes)) < 0)
+		return false;
+	*ret_number = load_be64(bytes);
+	return true;
+}
+
+static const struct manifest_segment *row_of(const struct manifest *m, uint64_t number)
+{
+	for (size_t i = 0; i < m->segment_n; i++)
+		if (m->segments[i].number == number)
+			return &m->segments[i];
+	return NULL;
+}
+
+/* Does the manifest know of this file, or is it none of ours? */
+static bool is_wanted(const struct manifest *m, const char *name)
+{
+	const struct manifest_segment *row;
+	uint64_t number;
+
+	if (number_of(name, ".cst", &number))
+		return row_of(m, number);
+	if (number_of(name, ".feed", &number)) {
+		row = row_of(m, number);
+		return row && row->feed;
+	}
+	return !number_of(name, ".cst.tmp", &number) && !number_of(name, ".feed.tmp", &number) &&
+	       strcmp(name, MANIFEST_NAME ".tmp") != 0;
+}
+
+static bool has_segments(const struct fs_names *names)
+{
+	uint64_t number;
+
+	for (size_t i = 0; i < names->n; i++)
+		if (number_of(names->items[i], ".cst", &number))
+			return true;
+	return false;
+}
+
+static void leftovers_remove(struct engine *e, const struct fs_names *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		_cleanup_(freep)
+		char *path = fs_path(e->dir, names->items[i]);
+
+		if (path && !is_wanted(&e->manifest, names->items[i]))
+			fs_unlink(e->fs, path);
+	}
+}
+
+/* A new store: its manifest is there before anything else is. */
+static int manifest_make(struct engine *e, const struct fs_names *names, struct error *error)
+{
+	int r;
+
+	if (has_segments(names))
+		return error_set(error, -EBADMSG,
+				 "%s has segments but no " MANIFEST_NAME
+				 "; run 'causet store repair' on it",
+				 e->dir);
+	e->manifest.next = 1;
+	r = manifest_save(e->fs, e->dir, &e->manifest);
+	return r < 0 ? error_set(error, r, "cannot write in %s: %s", e->dir, strerror(-r)) : 0;
+}
+
+static int manifest_read(struct engine *e, const struct fs_names *names, struct error *error)
+{
+	struct error why = {0};
+	int r = manifest_load(e->fs, e->dir, &e->manifest, &why);
+
+	if (r == -ENOENT)
+		return manifest_make(e, names, error);
+	if (r == -EBADMSG)
+		return error_set(error, r, "%s: %s; run 'causet store repair' on it", e->dir,
+				 why.text);
+	if (r < 0)
+		return error_set(error, r, "cannot read %s/" MANIFEST_NAME ": %s", e->dir,
+				 why.text[0] ? why.text : strerror(-r));
+	return 0;
+}
+
+/* Opens one.  1: it is gone from the store.  0: it is in the view, or unreadable for now. */
+static int segment_recover(struct engine *e, const struct manifest_segment *row)
+{
+	struct view_segment *wrapped;
+	struct segment *segment;
+	struct error why = {0};
+	char name[SEGMENT_NAME_MAX];
+	int r = segment_open(e->fs, e->dir, row->number, &segment, &why);
+
+	if (r == -ENOMEM)
+		return r;
+	segment_name(row->number, name);
+	if (r < 0) {
+		atomic_fetch_add(&e->counters.damaged, 1);
+		engine_report(e, "%s cannot be read (%s): %llu spans are missing%s", name,
+			      why.text[0] ? why.text : strerror(-r),
+			      (unsigned long long)row->blocks,
+			      r == -EBADMSG ? "; the file is in " SET_ASIDE_FOLDER : "");
+		if (r == -EBADMSG)
+			set_aside(e->fs, e->dir, name);
+		return r == -EBADMSG || r == -ENOENT;
+	}
+	wrapped = view_segment_new(row, segment, NULL, 0);
+	if (!wrapped)
+		return -ENOMEM;
+	view_add_segment(e->view, wrapped);
+	view_segment_unref(wrapped);
+	return 0;
+}
+
+static int segments_recover(struct engine *e)
+{
+	struct manifest *m = &e->manifest;
+	struct view *fresh = view_new(m->segment_n);
+	size_t kept = 0, before = m->segment_n;
+
+	if (!fresh)
+		return -ENOMEM;
+	view_add_head(fresh, view_active(e->view));
+	view_unref(e->view);
+	e->view = fresh;
+	for (size_t i = 0; i < before; i++) {
+		int r = segment_recover(e, &m->segments[i]);
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			m->segments[kept++] = m->segments[i];
+	}
+	m->segment_n = kept;
+	/* On a full disk the old manifest stays: what is missing is then told again. */
+	if (kept < before)
+		manifest_save(e->fs, e->dir, m);
+	return 0;
+}
+
+static int folder_make(struct engine *e)
+{
+	_cleanup_(freep)
+	char *parent = strdup(e->dir);
+	char *slash = parent ? strrchr(parent, '/') : NULL;
+	int r = fs_make_dir(e->fs, e->dir, 0700);
+
+	if (r < 0)
+		return r;
+	if (!parent)
+		return -ENOMEM;
+	if (slash)
+		slash[slash == parent] = 0;
+	return fs_sync_dir(e->fs, slash ? parent : ".");
+}
+
+int engine_recover(struct engine *e, struct error *error)
+{
+	struct fs_names names = {0};
+	struct manifest now = {0};
+	int r = folder_make(e);
+
+	if (r == 0)
+		r = fs_list(e->fs, e->dir, &names);
+	if (r < 0)
+		return error_set(error, r, "cannot use %s: %s", e->dir, strerror(-r));
+	r = manifest_read(e, &names, error);
+	if (r == 0) {
+		leftovers_remove(e, &names);
+		r = segments_recover(e);
+		if (r == 0)
+			r = manifest_dup(&e->manifest, &now);
+		if (r < 0)
+			error_set(error, r, "cannot open %s: %s", e->dir, strerror(-r));
+	}
+	fs_names_done(&names);
+	if (r < 0)
+		return r;
+	now.segment_n = 0;
+	e->cursors = now; /* the log has what came after */
+	e->last_seq = e->manifest.flushed;
+	return 0;
+}

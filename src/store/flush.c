@@ -1,0 +1,270 @@
+/* store/flush.c - heads become segments.
+ *
+ * The traces of a head are sorted by their starts and handed to the segment's writer, each with its
+ * rows in order of arrival.  Nothing is changed in the head: readers go on with it until the
+ * manifest names the segment (store/engine_change.c). */
+#include "store/flush.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/radix.h"
+#include "base/vec.h"
+#include "model/event_unique.h"
+#include "store/engine_int.h"
+#include "store/feed_file.h"
+#include "store/split.h"
+
+struct flush {
+	struct engine *engine;
+	struct view *view; /* its segments are the store's, as long as `files` is held */
+	struct head *head;
+	struct runs_mark mark;
+	uint64_t number;
+	struct radix_item *order;   /* traces by start */
+	struct split_trace *traces; /* by trace, then by hash */
+	struct event_ref *refs;     /* of one trace */
+	size_t ref_n, ref_capacity;
+	bool with_feed;
+	struct feed_runs feed;
+	struct segment_writer *writer;
+};
+
+static void flush_done(struct flush *f)
+{
+	segment_writer_abort(f->writer);
+	feed_runs_done(&f->feed);
+	free(f->order);
+	free(f->traces);
+	free(f->refs);
+}
+
+static int64_t clamp_ns(uint64_t ns)
+{
+	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+/* When the piece starts, as searches will see it: store/summary.c. */
+static int64_t piece_start(const struct flush *f, uint32_t trace)
+{
+	const struct runs *runs = &f->head->runs;
+	const struct run *first = runs_first(runs, f->mark, trace);
+	int64_t start = INT64_MAX;
+
+	for (const struct run *run = first; run; run = runs_next(runs, f->mark, run)) {
+		const struct event *e = &runs_batch(runs, run->batch)->events[run->first];
+
+		for (uint32_t i = 0; i < run->count; i++, e++)
+			if ((e->type == EVENT_SPAN || e->type == EVENT_BEGIN) && e->time_ns != 0)
+				start = MIN(start, clamp_ns(e->time_ns));
+	}
+	if (start < INT64_MAX)
+		return start;
+	return clamp_ns(runs_batch(runs, first->batch)->events[first->first].time_ns);
+}
+
+static int order_make(struct flush *f)
+{
+	size_t n = f->mark.traces;
+	_cleanup_(freep)
+	struct radix_item *spare = malloc((n + 1) * sizeof(*spare));
+
+	f->order = malloc((n + 1) * sizeof(*f->order));
+	f->traces = malloc((n + 1) * sizeof(*f->traces));
+	if (!spare || !f->order || !f->traces)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct trace_id id = runs_trace_id(&f->head->runs, i);
+		int64_t start = piece_start(f, i);
+
+		f->order[i] = (struct radix_item){(uint64_t)start, i};
+		f->traces[i] = (struct split_trace){segment_id_hash(id), id, start, false};
+	}
+	radix_sort(f->order, spare, n);
+	return 0;
+}
+
+static int refs_gather(struct flush *f, uint32_t trace)
+{
+	const struct runs *runs = &f->head->runs;
+
+	f->ref_n = 0;
+	for (const struct run *run = runs_first(runs, f->mark, trace); run;
+	     run = runs_next(runs, f->mark, run)) {
+		const struct batch *batch = runs_batch(runs, run->batch);
+
+		if (!vec_reserve(&f->refs, &f->ref_capacity, f->ref_n + run->count,
+				 sizeof(*f->refs)))
+			return -ENOMEM;
+		for (uint32_t i = 0; i < run->count; i++)
+			f->refs[f->ref_n++] = (struct event_ref){batch, run->first + i};
+	}
+	return 0;
+}
+
+/* Notes the batches of the rows that are left of a trace.  Repeats are taken out here, so that the
+ * writer finds none and the rows are counted right. */
+static int feed_note(struct flush *f, uint32_t trace)
+{
+	const struct runs *runs = &f->head->runs;
+	size_t at = 0;
+	int r = events_unique(f->refs, &f->ref_n);
+
+	for (const struct run *run = runs_first(runs, f->mark, trace); run && r == 0;
+	     run = runs_next(runs, f->mark, run)) {
+		const struct batch *batch = runs_batch(runs, run->batch);
+		size_t from = at;
+
+		while (at < f->ref_n && f->refs[at].batch == batch &&
+		       f->refs[at].index - run->first < run->count)
+			at++;
+		r = feed_runs_add(&f->feed, runs_seq(runs, run->batch), at - from);
+	}
+	return r;
+}
+
+static int rows_write(struct flush *f)
+{
+	for (size_t i = 0; i < f->mark.traces; i++) {
+		uint32_t trace = f->order[i].value;
+		int r = refs_gather(f, trace);
+
+		if (r == 0 && f->with_feed)
+			r = feed_note(f, trace);
+		if (r == 0)
+			r = segment_writer_add(f->writer, f->refs, f->ref_n);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int finish(struct flush *f, struct segment_info *info)
+{
+	struct engine *e = f->engine;
+	struct segment_seal seal = {.seq_first = f->head->seq_first, .seq_last = f->head->seq_last};
+	_cleanup_(freep)
+	struct trace_id *split = NULL;
+	int r = split_mark(f->view, f->traces, f->mark.traces, NULL, 0);
+
+	if (r == 0)
+		r = split_list(f->traces, f->mark.traces, &split, &seal.split_n);
+	if (r == 0 && f->with_feed)
+		r = feed_file_save(e->fs, e->dir, f->number, &f->feed);
+	if (r == 0) {
+		seal.split = split;
+		r = segment_writer_finish(TAKE_PTR(f->writer), &seal, info);
+	}
+	if (r < 0 && f->with_feed)
+		feed_file_remove(e->fs, e->dir, f->number);
+	return r;
+}
+
+/* The segment is there; now it becomes part of the store. */
+static int install(struct flush *f, const struct segment_info *info)
+{
+	struct engine *e = f->engine;
+	struct head *h = f->head;
+	const struct manifest_segment row = {
+		.number = f->number,
+		.seq_first = h->seq_first,
+		.seq_last = h->seq_last,
+		.received_min_ns = h->received_min_ns,
+		.received_max_ns = h->received_max_ns,
+		.rows = info->rows,
+		.blocks = info->blocks,
+		.pieces = info->pieces,
+		.bytes = info->bytes,
+		.feed = f->with_feed,
+	};
+	struct engine_change change = {.flushed = h};
+	struct segment *segment;
+	uint64_t *hashes;
+	int r = segment_open(e->fs, e->dir, f->number, &segment, NULL);
+
+	if (r < 0) {
+		engine_discard(e, f->number);
+		return r;
+	}
+	hashes = split_hashes(f->traces, f->mark.traces);
+	change.add = view_segment_new(&row, segment, hashes, hashes ? f->mark.traces : 0);
+	if (change.add) {
+		r = engine_change(e, &change);
+	} else {
+		engine_discard(e, f->number);
+		r = -ENOMEM;
+	}
+	view_segment_unref(change.add);
+	if (r == 0) {
+		split_hashes_trim(f->view);
+		atomic_fetch_add(&e->counters.flushes, 1);
+		atomic_fetch_add(&e->counters.flushed_rows, info->rows);
+		atomic_fetch_add(&e->counters.flushed_bytes, info->bytes);
+	}
+	return r;
+}
+
+/* With `files` held. */
+static int flush_head(struct engine *e, struct view *view)
+{
+	const struct segment_options options = {0};
+	struct head *head = view->heads[0];
+	struct segment_info info;
+	struct flush f = {.engine = e,
+			  .view = view,
+			  .head = head,
+			  .mark = runs_mark(&head->runs),
+			  .with_feed = head->cursor_n > 0};
+	int r = engine_tidy(e);
+
+	if (r == 0)
+		r = order_make(&f);
+	f.number = engine_number(e);
+	if (r == 0)
+		r = segment_writer_new(e->fs, e->dir, f.number, &options, &f.writer);
+	if (r == 0)
+		r = rows_write(&f);
+	if (r == 0)
+		r = finish(&f, &info);
+	if (r == 0)
+		r = install(&f, &info);
+	if (r < 0)
+		atomic_fetch_add(&e->counters.flush_failures, 1);
+	else if (e->wal)
+		wal_retire(e->wal, head->seq_last); /* or the next time */
+	flush_done(&f);
+	return r;
+}
+
+int flush_oldest(struct engine *e)
+{
+	struct view *view;
+	int r = 0;
+
+	pthread_mutex_lock(&e->files);
+	view = engine_view(e);
+	if (view->head_n > 1)
+		r = flush_head(e, view);
+	pthread_mutex_unlock(&e->files);
+	view_unref(view);
+	return r;
+}
+
+int flush_all(struct engine *e)
+{
+	struct view *old;
+	size_t frozen;
+	int r = 0;
+
+	do {
+		pthread_mutex_lock(&e->lock);
+		old = engine_rotate(e);
+		frozen = e->view->head_n - 1;
+		pthread_mutex_unlock(&e->lock);
+		view_unref(old);
+		for (; r == 0 && frozen > 0; frozen--)
+			r = flush_oldest(e);
+	} while (r == 0 && old);
+	return r;
+}

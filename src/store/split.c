@@ -1,0 +1,137 @@
+/* store/split.c - which traces of a new segment have pieces in others.
+ *
+ * Young segments keep the hashes of their traces in memory: two sorted lists are compared in one
+ * pass.  Older ones are asked by their index, and where that says "perhaps", by their groups; only
+ * the newest few, and those whose traces began at about the same time. */
+#include "store/split.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "core/clock.h"
+
+#define PROBED_ALWAYS 16                /* newest segments, whatever their times */
+#define PROBED_MOST   128               /* segments in all */
+#define SLACK_NS      (3600 * NS_PER_S) /* between the starts of a trace's pieces */
+
+static int by_hash(const void *a, const void *b)
+{
+	uint64_t x = ((const struct split_trace *)a)->hash,
+		 y = ((const struct split_trace *)b)->hash;
+
+	return x < y ? -1 : x > y;
+}
+
+static void compare(struct split_trace *traces, size_t n, const uint64_t *hashes, size_t hash_n)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		while (at < hash_n && hashes[at] < traces[i].hash)
+			at++;
+		if (at < hash_n && hashes[at] == traces[i].hash)
+			traces[i].split = true;
+	}
+}
+
+static bool is_near(const struct segment_info *info, const struct split_trace *t)
+{
+	if (t->start_ns == 0) /* has no time; nor have those that it could be near */
+		return true;
+	return t->start_ns >= info->start_min_ns - SLACK_NS &&
+	       t->start_ns - SLACK_NS <= info->start_max_ns;
+}
+
+static int probe(struct segment *s, struct split_trace *traces, size_t n, bool always)
+{
+	const struct segment_info *info = segment_info(s);
+
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (traces[i].split || (!always && !is_near(info, &traces[i])))
+			continue;
+		r = segment_may_have(s, traces[i].id);
+		if (r == 1)
+			r = segment_has(s, traces[i].id);
+		if (r == -ENOMEM)
+			return r;
+		/* What cannot be read may have it. */
+		traces[i].split = r != 0;
+	}
+	return 0;
+}
+
+static bool is_among(uint64_t number, const uint64_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
+
+int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
+	       size_t except_n)
+{
+	size_t probed = 0;
+	int r = 0;
+
+	if (n > 1)
+		qsort(traces, n, sizeof(*traces), by_hash);
+	for (size_t i = v->segment_n; r == 0 && i-- > 0;) {
+		struct view_segment *s = v->segments[i];
+
+		if (is_among(s->row.number, except, except_n))
+			continue;
+		if (s->hashes)
+			compare(traces, n, s->hashes, s->hash_n);
+		else if (probed++ < PROBED_MOST)
+			r = probe(s->segment, traces, n, v->segment_n - i <= PROBED_ALWAYS);
+	}
+	return r;
+}
+
+int split_list(const struct split_trace *traces, size_t n, struct trace_id **ret_ids, size_t *ret_n)
+{
+	struct trace_id *ids;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += traces[i].split;
+	ids = malloc((count + 1) * sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	count = 0;
+	for (size_t i = 0; i < n; i++)
+		if (traces[i].split)
+			ids[count++] = traces[i].id;
+	*ret_ids = ids;
+	*ret_n = count;
+	return 0;
+}
+
+uint64_t *split_hashes(const struct split_trace *traces, size_t n)
+{
+	uint64_t *hashes = n <= SPLIT_HASHES_MOST ? malloc((n + 1) * sizeof(*hashes)) : NULL;
+
+	for (size_t i = 0; hashes && i < n; i++)
+		hashes[i] = traces[i].hash;
+	return hashes;
+}
+
+void split_hashes_trim(struct view *v)
+{
+	size_t sum = 0;
+
+	for (size_t i = v->segment_n; i-- > 0;) {
+		struct view_segment *s = v->segments[i];
+
+		sum += s->hash_n;
+		if (sum <= SPLIT_HASHES_MOST || !s->hashes)
+			continue;
+		free(s->hashes);
+		s->hashes = NULL;
+		s->hash_n = 0;
+	}
+}

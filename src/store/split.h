@@ -1,0 +1,36 @@
+/* store/split.h - which traces of a new segment have pieces in others.
+ *
+ * A search evaluates a trace inside its segment, unless the trace is split: then it gathers the
+ * pieces.  So a split trace must be known.  Saying "split" of one that is not costs a little time;
+ * not saying it of one that is gives a wrong answer.  What is certain and what is not:
+ * docs/design/store.md. */
+#ifndef CAUSET_STORE_SPLIT_H
+#define CAUSET_STORE_SPLIT_H
+
+#include "store/view.h"
+
+struct split_trace {
+	uint64_t hash; /* segment_id_hash() */
+	struct trace_id id;
+	int64_t start_ns; /* of the piece */
+	bool split;
+};
+
+/* Marks those of traces[0 … n) that also are in a segment of the view, other than the ones in
+ * `except`.  Sorts the traces by hash.  With the engine's `files` lock held, which guards the
+ * hashes of segments. */
+int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
+	       size_t except_n);
+
+/* The ids of those that are marked, for free(). */
+int split_list(const struct split_trace *traces, size_t n, struct trace_id **ret_ids,
+	       size_t *ret_n);
+
+/* The hashes of sorted traces, for view_segment.hashes; NULL without memory, which is harmless. */
+uint64_t *split_hashes(const struct split_trace *traces, size_t n);
+
+/* Forgets hashes of the oldest segments until all together have at most SPLIT_HASHES_MOST. */
+#define SPLIT_HASHES_MOST ((size_t)1 << 20)
+void split_hashes_trim(struct view *v);
+
+#endif

@@ -1,0 +1,507 @@
+#include "store_t.h"
+
+#include <fcntl.h>
+
+#include "core/clock.h"
+#include "store/engine_int.h"
+
+#define DAY (24 * 3600 * NS_PER_S)
+
+/* Traces first … first + n - 1, a span each, in one batch. */
+static void put_traces(struct store *s, uint32_t first, uint32_t n, int64_t received_ns)
+{
+	struct batch *b = batch_for("front", received_ns);
+
+	for (uint32_t i = 0; i < n; i++)
+		span_add(b, first + i, first + i + 1, 0, 1000 + first + i, 2000 + first + i);
+	assert_int_equal(put(s, sealed(b)), 0);
+}
+
+static size_t rows_of(struct store *s, uint32_t trace)
+{
+	struct event_set set = {0};
+	int r = store_trace(s, trace_of(trace), &set);
+	size_t n = set.n;
+
+	assert_true(r == 0 || r == -ENOENT);
+	event_set_done(&set);
+	return n;
+}
+
+static size_t segments_of(struct store *s)
+{
+	struct view *v = engine_view(engine_of(s));
+	size_t n = v->segment_n;
+
+	view_unref(v);
+	return n;
+}
+
+/* How many files in DIR/store end so. */
+static size_t files_of(const char *dir, const char *ending)
+{
+	struct fs_names names = {0};
+	char path[128];
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "%s/store", dir);
+	assert_int_equal(fs_list(fs_real(), path, &names), 0);
+	for (size_t i = 0; i < names.n; i++)
+		n += slice_ends(slice_cstr(names.items[i]), slice_cstr(ending));
+	fs_names_done(&names);
+	return n;
+}
+
+static void what_was_acknowledged_is_there_after_a_restart(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	put_traces(s, 1, 3, 1);
+	assert_int_equal(rows_of(s, 2), 1);
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(rows_of(s, 2), 1);
+	assert_int_equal(rows_of(s, 4), 0);
+	put_traces(s, 2, 3, 2);
+	assert_int_equal(rows_of(s, 2), 2);
+	assert_int_equal(segments_of(s), 0);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void a_flush_takes_the_log_away_and_nothing_else(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	struct wal_stats log;
+
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(segments_of(s), 0); /* nothing to write */
+	put_traces(s, 1, 3, 1);
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(segments_of(s), 1);
+	assert_int_equal(store_stats(s).spans, 3);
+	assert_int_equal(store_stats(s).bytes, 0); /* of memory */
+	put_traces(s, 3, 2, 2);
+	assert_int_equal(rows_of(s, 3), 2);
+	assert_int_equal(engine_flush(s), 0);
+	log = wal_stats(engine_of(s)->wal);
+	assert_true(log.files <= 1);
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(segments_of(s), 2);
+	assert_int_equal(rows_of(s, 3), 2);
+	assert_true(head_is_empty(view_active(engine_of(s)->view)));
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void split_traces_are_known_until_compaction_joins_them(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	struct view *v;
+
+	put_traces(s, 1, 10, 1);
+	assert_int_equal(engine_flush(s), 0);
+	put_traces(s, 8, 10, 2);
+	assert_int_equal(engine_flush(s), 0);
+	for (int round = 0; round < 2; round++) {
+		v = engine_view(engine_of(s));
+		for (uint32_t i = 1; i < 20; i++)
+			assert_int_equal(view_is_split(v, trace_of(i)), i >= 8 && i <= 10);
+		view_unref(v);
+		/* Another segment, in a process that has no hashes in memory. */
+		store_close(s);
+		s = engine_at(dir, (struct engine_options){0});
+	}
+	put_traces(s, 1, 1, 3);
+	assert_int_equal(engine_flush(s), 0);
+	v = engine_view(engine_of(s));
+	assert_int_equal(view_is_split(v, trace_of(1)), 1);
+	view_unref(v);
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 1);
+	v = engine_view(engine_of(s));
+	for (uint32_t i = 1; i < 20; i++)
+		assert_int_equal(view_is_split(v, trace_of(i)), 0);
+	view_unref(v);
+	assert_int_equal(rows_of(s, 9), 1); /* the same span, once */
+	assert_int_equal(files_of(dir, ".cst"), 1);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void large_segments_are_not_written_again(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	put_traces(s, 1, 5000, 1);
+	assert_int_equal(engine_flush(s), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		put_traces(s, 10000 + i, 1, 2);
+		assert_int_equal(engine_flush(s), 0);
+	}
+	assert_int_equal(engine_compact(s, false), 0);
+	/* The three small ones became one; the large one stayed. */
+	assert_int_equal(segments_of(s), 2);
+	assert_int_equal(engine_of(s)->counters.compacted_rows, 3);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void retention_goes_by_arrival_whatever_spans_say(void **state)
+{
+	char dir[64];
+	int64_t now = clock_wall_ns();
+	struct engine_options options = {.retention_age_ns = 7 * DAY};
+	struct store *s = engine_at(folder_fresh(dir), options);
+	struct batch *b = batch_for("front", now - 8 * DAY);
+
+	span_add(b, 1, 1, 0, UINT64_MAX, UINT64_MAX); /* says 2554, came last week */
+	assert_int_equal(put(s, sealed(b)), 0);
+	assert_int_equal(engine_flush(s), 0);
+	b = batch_for("front", now);
+	span_add(b, 2, 1, 0, 0, 0); /* says 1970, came today */
+	assert_int_equal(put(s, sealed(b)), 0);
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(engine_retain(s), 1);
+	assert_int_equal(rows_of(s, 1), 0);
+	assert_int_equal(rows_of(s, 2), 1);
+	assert_int_equal(engine_retain(s), 0);
+	assert_int_equal(files_of(dir, ".cst"), 1);
+	store_close(s);
+	s = engine_at(dir, options);
+	assert_int_equal(rows_of(s, 1), 0);
+	assert_int_equal(rows_of(s, 2), 1);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void too_much_goes_oldest_first(void **state)
+{
+	char dir[64];
+	struct engine_options options = {.retention_bytes = 1};
+	struct store *s = engine_at(folder_fresh(dir), options);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		put_traces(s, 10 * i, 10, 1);
+		assert_int_equal(engine_flush(s), 0);
+	}
+	assert_int_equal(engine_retain(s), 2);
+	assert_int_equal(rows_of(s, 5), 0);
+	assert_int_equal(rows_of(s, 15), 0);
+	assert_int_equal(rows_of(s, 25), 1);
+	assert_int_equal(engine_of(s)->counters.removed_rows, 20);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void over_the_memory_limit_is_refused_until_flushed(void **state)
+{
+	char dir[64];
+	struct engine_options options = {.memory_bytes = 1 << 20, .flush_bytes = 1 << 20};
+	struct store *s = engine_at(folder_fresh(dir), options);
+	uint32_t kept = 0;
+	int r;
+
+	do {
+		struct batch *b = batch_for("front", 1);
+
+		for (uint32_t i = 0; i < 100; i++)
+			span_add(b, kept * 100 + i, i + 1, 0, 1, 2);
+		r = put(s, sealed(b));
+		kept += r == 0;
+	} while (r == 0);
+	assert_int_equal(r, -ENOBUFS);
+	assert_true(kept > 10);
+	assert_int_equal(store_stats(s).spans, kept * 100);
+	assert_int_equal(store_stats(s).refused[REFUSED_MEMORY], 1);
+	assert_int_equal(engine_flush(s), 0);
+	put_traces(s, 1000000, 100, 1);
+	assert_int_equal(store_stats(s).spans, kept * 100 + 100);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void leftovers_of_a_crash_are_removed(void **state)
+{
+	static const char *const names[] = {"seg-00000000000000ff.cst",
+					    "seg-0000000000000001.cst.tmp",
+					    "seg-0000000000000001.feed", "MANIFEST.tmp"};
+	char dir[64], path[160];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	put_traces(s, 1, 3, 1);
+	assert_int_equal(engine_flush(s), 0);
+	store_close(s);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/store/%s", dir, names[i]);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(rows_of(s, 2), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/store/%s", dir, names[i]);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void note(void *context, const char *text)
+{
+	snprintf(context, 512, "%s", text);
+}
+
+static void a_missing_segment_is_told_and_the_rest_is_there(void **state)
+{
+	char dir[64], path[160], told[512] = "";
+	struct engine_options options = {.report = note, .context = told};
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	put_traces(s, 1, 3, 1);
+	assert_int_equal(engine_flush(s), 0);
+	put_traces(s, 11, 3, 1);
+	assert_int_equal(engine_flush(s), 0);
+	store_close(s);
+	snprintf(path, sizeof(path), "%s/store/seg-0000000000000001.cst", dir);
+	assert_int_equal(unlink(path), 0);
+	s = engine_at(dir, options);
+	assert_non_null(strstr(told, "seg-0000000000000001.cst"));
+	assert_non_null(strstr(told, "3 spans"));
+	assert_int_equal(rows_of(s, 2), 0);
+	assert_int_equal(rows_of(s, 12), 1);
+	store_close(s);
+	told[0] = 0;
+	s = engine_at(dir, options); /* said once */
+	assert_string_equal(told, "");
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void a_store_without_its_manifest_is_not_taken_for_empty(void **state)
+{
+	char dir[64], path[160], folder[128];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	struct engine_options options = {.dir = folder, .manual = true};
+	struct error error = {0};
+
+	put_traces(s, 1, 3, 1);
+	assert_int_equal(engine_flush(s), 0);
+	store_close(s);
+	snprintf(folder, sizeof(folder), "%s/store", dir);
+	snprintf(path, sizeof(path), "%s/MANIFEST", folder);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(engine_open(&options, &s, &error), -EBADMSG);
+	assert_non_null(strstr(error.text, "repair"));
+	assert_int_equal(files_of(dir, ".cst"), 1);
+	folder_remove(dir);
+}
+
+/* --- the feed --- */
+
+static size_t feed_count(struct store *s, uint64_t after, uint64_t *ret_cursor)
+{
+	struct event_set set = {0};
+	size_t n;
+
+	feed_gather(s, after, &set, ret_cursor);
+	n = set.n;
+	event_set_done(&set);
+	return n;
+}
+
+static void the_feed_gives_each_row_once_through_flush_and_compaction(void **state)
+{
+	const struct store_cursor start = {SLICE("test"), 0};
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	uint64_t cursor = 0, stored;
+
+	assert_int_equal(store_cursor_get(s, SLICE("test"), &stored), -ENOENT);
+	assert_int_equal(store_commit(s, &start, 1), 0);
+	put_traces(s, 1, 10, 1);
+	assert_int_equal(feed_count(s, cursor, &cursor), 10);
+	assert_int_equal(feed_count(s, cursor, &cursor), 0);
+	put_traces(s, 5, 10, 2); /* the same traces again: rows that are the same, and others */
+	/* The cursor now stands in the middle of a head, which becomes a segment. */
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(files_of(dir, ".feed"), 1);
+	{
+		struct event_set set = {0};
+
+		feed_gather(s, cursor, &set, NULL);
+		/* Traces 5 to 10 came again word for word, and collapsed. */
+		assert_int_equal(set.n, 4);
+		event_set_done(&set);
+	}
+	assert_int_equal(feed_count(s, 0, NULL), 14);
+	put_traces(s, 100, 3, 3);
+	assert_int_equal(feed_count(s, cursor, &cursor), 7);
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(feed_count(s, cursor, NULL), 0);
+	put_traces(s, 200, 3, 3);
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(feed_count(s, cursor, &cursor), 3);
+	/* The stored cursor stands before all of it: side files are kept, and nothing is merged. */
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 3);
+	{
+		const struct store_cursor now = {SLICE("test"), cursor};
+
+		assert_int_equal(store_commit(s, &now, 1), 0);
+	}
+	put_traces(s, 300, 1, 3);
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(store_cursor_get(s, SLICE("test"), &stored), 0);
+	assert_true(stored == cursor);
+	assert_int_equal(engine_flush(s), 0); /* the manifest now knows the cursor */
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(store_cursor_get(s, SLICE("test"), &stored), 0);
+	assert_true(stored == cursor);
+	assert_int_equal(feed_count(s, stored, NULL), 1);
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 2); /* the last one has not been taken */
+	assert_int_equal(feed_count(s, stored, NULL), 1);
+	assert_int_equal(feed_count(s, 0, NULL), 21);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void a_dropped_cursor_holds_nothing_up(void **state)
+{
+	const struct store_cursor start = {SLICE("test"), 0},
+				  gone = {SLICE("test"), STORE_CURSOR_GONE};
+	const struct store_cursor bad = {SLICE("no good"), 0};
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	uint64_t stored;
+
+	assert_int_equal(store_commit(s, &bad, 1), -EINVAL);
+	assert_int_equal(store_commit(s, &start, 1), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		put_traces(s, i, 1, 1);
+		assert_int_equal(engine_flush(s), 0);
+	}
+	assert_int_equal(files_of(dir, ".feed"), 2);
+	assert_int_equal(store_commit(s, &gone, 1), 0);
+	put_traces(s, 7, 1, 1);
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(store_cursor_get(s, SLICE("test"), &stored), -ENOENT);
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 1);
+	assert_int_equal(files_of(dir, ".feed"), 0);
+	assert_int_equal(feed_count(s, 0, NULL), 3);
+	store_close(s);
+	folder_remove(dir);
+}
+
+/* --- with threads of its own --- */
+
+struct crowd {
+	struct store *store;
+	uint32_t from;
+};
+
+#define CROWD_BATCHES 150
+
+static void *crowd_write(void *argument)
+{
+	struct crowd *c = argument;
+
+	for (uint32_t i = 0; i < CROWD_BATCHES; i++) {
+		struct batch *b = batch_for("front", clock_wall_ns());
+		int r;
+
+		for (uint32_t k = 0; k < 20; k++)
+			span_add(b, c->from + (i * 20 + k) / 3, i * 20 + k + 1, 0, 1000, 2000);
+		sealed(b);
+		do { /* as a client would */
+			r = put(c->store, batch_ref(b));
+			if (r == -ENOBUFS)
+				usleep(1000);
+		} while (r == -ENOBUFS);
+		assert_int_equal(r, 0);
+		batch_unref(b);
+	}
+	return NULL;
+}
+
+static void *crowd_read(void *argument)
+{
+	struct crowd *c = argument;
+
+	for (uint32_t i = 0; i < 40; i++) {
+		struct trace_list list;
+		struct service_list services;
+		const struct store_query q = {.limit = 5};
+
+		rows_of(c->store, c->from + i);
+		assert_int_equal(store_find(c->store, &q, &list), 0);
+		trace_list_done(&list);
+		assert_int_equal(store_services(c->store, &services), 0);
+		service_list_done(&services);
+		store_stats(c->store);
+		feed_count(c->store, 0, NULL);
+	}
+	return NULL;
+}
+
+static void writers_readers_and_background_work_do_not_disturb_each_other(void **state)
+{
+	char dir[64], path[128];
+	struct engine_options options = {.dir = path,
+					 .sync = WAL_SYNC_NEVER,
+					 .memory_bytes = 512 << 10,
+					 .flush_bytes = 32 << 10,
+					 .flush_bytes_most = 32 << 10};
+	struct crowd crowds[2] = {{.from = 0}, {.from = 1000000}};
+	pthread_t threads[4];
+	struct store *s;
+
+	folder_fresh(dir);
+	snprintf(path, sizeof(path), "%s/store", dir);
+	assert_int_equal(engine_open(&options, &s, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		crowds[i].store = s;
+		pthread_create(&threads[2 * i], NULL, crowd_write, &crowds[i]);
+		pthread_create(&threads[2 * i + 1], NULL, crowd_read, &crowds[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(store_stats(s).spans, 2 * CROWD_BATCHES * 20);
+	assert_int_equal(engine_settle(s), 0);
+	assert_int_equal(store_stats(s).spans, 2 * CROWD_BATCHES * 20);
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(store_stats(s).spans, 2 * CROWD_BATCHES * 20);
+	assert_int_equal(rows_of(s, 500), 3);
+	store_close(s);
+	folder_remove(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_acknowledged_is_there_after_a_restart),
+		cmocka_unit_test(a_flush_takes_the_log_away_and_nothing_else),
+		cmocka_unit_test(split_traces_are_known_until_compaction_joins_them),
+		cmocka_unit_test(large_segments_are_not_written_again),
+		cmocka_unit_test(retention_goes_by_arrival_whatever_spans_say),
+		cmocka_unit_test(too_much_goes_oldest_first),
+		cmocka_unit_test(over_the_memory_limit_is_refused_until_flushed),
+		cmocka_unit_test(leftovers_of_a_crash_are_removed),
+		cmocka_unit_test(a_missing_segment_is_told_and_the_rest_is_there),
+		cmocka_unit_test(a_store_without_its_manifest_is_not_taken_for_empty),
+		cmocka_unit_test(the_feed_gives_each_row_once_through_flush_and_compaction),
+		cmocka_unit_test(a_dropped_cursor_holds_nothing_up),
+		cmocka_unit_test(writers_readers_and_background_work_do_not_disturb_each_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
