@@ -141,8 +141,9 @@ static void acknowledged(struct store_append *append, int result)
 	ended(t, result == 0);
 	if (result == -ENOBUFS) {
 		count(&in->counters.kinds[t->kind].refused, 1);
-		in->options.fail(t->req, 429,
-				 "more comes in than can be stored just now; try again later");
+		in->options.fail(
+			t->req, 429,
+			"more comes in than can be stored just now; try again later, or raise memory-limit");
 	} else if (result < 0) {
 		count(&in->counters.kinds[t->kind].failed, 1);
 		in->options.fail(t->req, 503,

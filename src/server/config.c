@@ -8,11 +8,15 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/quantity.h"
 #include "core/clock.h"
 
-#define MIB (1LL << 20)
-#define GIB (1LL << 30)
+#define MIB           (1LL << 20)
+#define GIB           (1LL << 30)
+#define SYNC_LEAST_NS NS_PER_MS
+#define SYNC_MOST_NS  (3600 * NS_PER_S)
 
+static const char *const store_kinds[] = {"disk", "memory", NULL}; /* enum config_store */
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 
 #define AT(field) .offset = offsetof(struct config, field)
@@ -24,6 +28,46 @@ const struct option config_options[] = {
 	 .group = "State",
 	 .doc = "folder for everything the server keeps; made if missing [$STATE_DIRECTORY, $XDG_STATE_HOME/causet or ~/.local/state/causet]",
 	 AT(data)},
+	{.name = "store",
+	 .type = OPTION_CHOICE,
+	 .fallback = "disk",
+	 .choices = store_kinds,
+	 .doc = "where events are kept; memory forgets them when the server ends",
+	 AT(store)},
+	{.name = "sync",
+	 .type = OPTION_STRING,
+	 .fallback = "always",
+	 .value = "WHEN",
+	 .doc = "when what was acknowledged is safe from a power failure: always (before it is acknowledged), interval=TIME (at most so long after) or never (when the kernel likes); a killed server loses nothing in any case",
+	 AT(sync)},
+	{.name = "flush-size",
+	 .type = OPTION_SIZE,
+	 .fallback = "32MiB",
+	 .min = MIB,
+	 .max = 16 * GIB,
+	 .doc = "events in memory that are written to a segment, eight times as much while events come in fast",
+	 AT(flush_size)},
+	{.name = "flush-interval",
+	 .type = OPTION_DURATION,
+	 .fallback = "5m",
+	 .min = NS_PER_S,
+	 .max = 86400 * NS_PER_S,
+	 .doc = "events that have been in memory for so long are written to a segment, however few",
+	 AT(flush_interval_ns)},
+	{.name = "retention-age",
+	 .type = OPTION_DURATION,
+	 .fallback = "30d",
+	 .min = 0,
+	 .max = 36500LL * 86400 * NS_PER_S,
+	 .doc = "how long events are kept after they were received; 0 keeps them for ever",
+	 AT(retention_age_ns)},
+	{.name = "retention-size",
+	 .type = OPTION_SIZE,
+	 .fallback = "0",
+	 .min = 0,
+	 .max = 1024 * 1024 * GIB,
+	 .doc = "disk for events; over it, those received first are removed; 0 is no limit",
+	 AT(retention_size)},
 	{.name = "listen",
 	 .type = OPTION_STRING,
 	 .fallback = "127.0.0.1",
@@ -98,7 +142,7 @@ const struct option config_options[] = {
 	 .min = MIB,
 	 .max = 1024 * GIB,
 	 .group = "Limits",
-	 .doc = "memory for stored events; over it, senders are told to try again later",
+	 .doc = "memory for events, with --store disk for those not yet in segments; over it, senders are told to try again later",
 	 AT(memory_limit)},
 	{.name = "max-body",
 	 .type = OPTION_SIZE,
@@ -231,8 +275,34 @@ bool config_is_loopback(const char *host)
 	return false;
 }
 
+int config_sync(const char *text, enum wal_sync *ret_sync, int64_t *ret_interval_ns)
+{
+	struct slice s = slice_cstr(text), prefix = SLICE("interval=");
+	int64_t ns = 0;
+
+	if (slice_eq(s, SLICE("always")))
+		*ret_sync = WAL_SYNC_ALWAYS;
+	else if (slice_eq(s, SLICE("never")))
+		*ret_sync = WAL_SYNC_NEVER;
+	else if (slice_starts(s, prefix) && duration_parse(slice_from(s, prefix.n), &ns) == 0 &&
+		 ns >= SYNC_LEAST_NS && ns <= SYNC_MOST_NS)
+		*ret_sync = WAL_SYNC_INTERVAL;
+	else
+		return -EINVAL;
+	*ret_interval_ns = ns;
+	return 0;
+}
+
 int config_check(const struct config *c, struct error *error)
 {
+	enum wal_sync sync;
+	int64_t interval_ns;
+
+	if (config_sync(c->sync, &sync, &interval_ns) < 0)
+		return error_set(error, -EINVAL,
+				 "sync is '%s'; give always, never, or interval=TIME with a time "
+				 "from 1ms to 1h",
+				 c->sync);
 	if (c->otlp_grpc_port == OPTION_OFF && c->otlp_http_port == OPTION_OFF &&
 	    c->zipkin_port == OPTION_OFF && c->http_port == OPTION_OFF)
 		return error_set(error, -EINVAL, "every port is off; leave at least one on");

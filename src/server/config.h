@@ -7,12 +7,19 @@
 #define CAUSET_SERVER_CONFIG_H
 
 #include "base/option.h"
+#include "store/wal.h"
 
 #define CONFIG_ENVIRONMENT_PREFIX "CAUSET_"
 
+enum config_store { STORE_DISK, STORE_MEMORY };
+
 struct config {
-	/* data */
+	/* state */
 	const char *data;
+	int64_t store; /* enum config_store */
+	const char *sync;
+	int64_t flush_size, flush_interval_ns;
+	int64_t retention_age_ns, retention_size;
 	/* network */
 	const char *listen;
 	int64_t otlp_grpc_port, otlp_http_port, zipkin_port, http_port;
@@ -41,6 +48,9 @@ extern const struct option config_options[]; /* ends with an empty row */
  * certificate, an open address without authentication.  `others` are tables that share the file. */
 int config_complete(struct option_set *set, const struct option_set *const *others, size_t other_n,
 		    char *const *environment, struct error *error);
+
+/* Reads the value of `sync`.  -EINVAL. */
+int config_sync(const char *text, enum wal_sync *ret_sync, int64_t *ret_interval_ns);
 
 /* The checks alone. */
 int config_check(const struct config *c, struct error *error);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #define FOLDER_LOCK_FILE "lock"
+#define FOLDER_STORE     "store" /* events: docs/format/manifest.md */
 
 /* Makes the folder and those above it (mode 0700); existing ones stay as they are.  A negative
  * errno, -ENOTDIR when something else has the name; the error says what to do. */

@@ -5,6 +5,7 @@
 #include "server/serve.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "server/folder.h"
 #include "server/listeners.h"
 #include "server/notify.h"
+#include "store/engine.h"
 #include "store/memory.h"
 
 #define QUESTIONS_WAITING 256         /* for a worker; more get a 503 */
@@ -97,6 +99,39 @@ static int ingest_start(struct server *s, struct error *error)
 	return ingest_open(&options, &s->ingest, error);
 }
 
+static void store_reported(void *context, const char *text)
+{
+	log_warn("store: %s", text);
+}
+
+static int store_start(struct server *s, struct error *error)
+{
+	const struct config *c = s->config;
+	char dir[PATH_MAX];
+	struct engine_options options = {
+		.dir = dir,
+		.dedup_ns = c->dedup_window_ns,
+		.memory_bytes = (size_t)c->memory_limit,
+		.flush_bytes = (size_t)c->flush_size,
+		.flush_interval_ns = c->flush_interval_ns,
+		.retention_age_ns = c->retention_age_ns,
+		.retention_bytes = (uint64_t)c->retention_size,
+		.report = store_reported,
+	};
+	int r;
+
+	if (c->store == STORE_MEMORY) {
+		r = memory_store_open((size_t)c->memory_limit, &s->store);
+		return r < 0 ? error_set(error, r, "cannot start: %s", strerror(-r)) : 0;
+	}
+	if (snprintf(dir, sizeof(dir), "%s/" FOLDER_STORE, c->data) >= (int)sizeof(dir))
+		return error_set(error, -ENAMETOOLONG, "'%s' is too long", c->data);
+	r = config_sync(c->sync, &options.sync, &options.sync_interval_ns);
+	if (r < 0)
+		return error_set(error, r, "sync is '%s'", c->sync); /* checked before */
+	return engine_open(&options, &s->store, error);
+}
+
 static int server_open(struct server *s, struct error *error)
 {
 	const struct config *c = s->config;
@@ -108,9 +143,10 @@ static int server_open(struct server *s, struct error *error)
 	r = catalog_open(c->data, &s->catalog, error);
 	if (r < 0)
 		return r;
-	r = memory_store_open((size_t)c->memory_limit, &s->store);
-	if (r == 0)
-		r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
+	r = store_start(s, error);
+	if (r < 0)
+		return r;
+	r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
 	if (r < 0)
 		return error_set(error, r, "cannot start: %s", strerror(-r));
 	r = ingest_start(s, error);

@@ -100,7 +100,7 @@ def fill(server):
 
 
 def test_a_full_store_says_so_and_keeps_answering(start_server):
-    server = start_server('--memory-limit', '1MiB')
+    server = start_server('--store', 'memory', '--memory-limit', '1MiB')
     kept, status, headers, body = fill(server)
     assert status == 429 and headers['Retry-After'] == '1' and kept > 3
     assert 'memory-limit' in json.loads(body)['message']

@@ -62,7 +62,7 @@ class Load:
             status, answer = self.ask(connection, 'POST', '/v1/traces', body, headers)
             assert status == 200, answer
             self.note(spans)
-            record = {'traceId': spans[0]['traceId'], 'timeUnixNano': str(n), 'body': {'stringValue': 'said'}}
+            record = {'traceId': spans[0]['traceId'], 'timeUnixNano': str(sender << 32 | n), 'body': {'stringValue': 'said'}}
             assert self.ask(connection, 'POST', PATHS['logs'], json.dumps(logs(record)).encode(), JSON)[0] == 200
 
     def send_grpc(self, sender):
