@@ -93,13 +93,11 @@ static void check_zone(struct checking *c, struct segment_group *g,
 		       const struct group_piece *pieces, uint32_t n, uint64_t errors)
 {
 	const struct group_zone *z = g->zone;
-	int64_t low = 0, high = 0, longest = 0;
+	int64_t low = INT64_MAX, high = 0, longest = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		longest = MAX(longest, pieces[i].duration_ns);
-		if (pieces[i].start_ns == 0)
-			continue;
-		low = low ? MIN(low, pieces[i].start_ns) : pieces[i].start_ns;
+		low = MIN(low, pieces[i].start_ns);
 		high = MAX(high, pieces[i].start_ns);
 	}
 	if (low != z->start_min_ns || high != z->start_max_ns || longest != z->duration_max_ns ||
