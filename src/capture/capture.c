@@ -139,6 +139,7 @@ void capture_report(const struct capture *c, struct buffer *out)
 	line(out, "calls without an answer", v->unanswered + v->abandoned);
 	line(out, "answers without a call", v->orphan_answers);
 	line(out, "messages given on early", c->shared.order.early);
+	line(out, "messages found too late", c->shared.order.late);
 	if (c->stats.cut)
 		buffer_printf(out, "the capture ends inside a packet\n");
 }

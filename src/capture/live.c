@@ -58,6 +58,7 @@ int live_open(const struct live_options *options, struct live **ret_live, struct
 	if (!l->pcap)
 		return error_set(error, -ENODEV, "%s: %s", options->interface, why);
 	pcap_set_snaplen(l->pcap, options->snap ? options->snap : PACKET_MAX_BYTES);
+	pcap_set_promisc(l->pcap, 1); /* a bridge passes frames up only then */
 	pcap_set_timeout(l->pcap, POLL_MS);
 	pcap_set_buffer_size(l->pcap, options->ring_bytes ? options->ring_bytes : DEFAULT_RING);
 	pcap_set_tstamp_precision(l->pcap, PCAP_TSTAMP_PRECISION_NANO);
@@ -163,5 +164,7 @@ int live_run(struct live *l, struct capture *c, int64_t duration_ns, const struc
 			then = m;
 		}
 	}
-	return 0;
+	/* What the kernel holds back to give together comes within its time limit. */
+	pcap_dispatch(l->pcap, -1, on_packet, (u_char *)l);
+	return l->failed < 0 ? error_set(error, l->failed, "the messages could not be taken") : 0;
 }

@@ -9,7 +9,7 @@
 
 void message_order_init(struct message_order *o, struct message_sink sink)
 {
-	*o = (struct message_order){.sink = sink};
+	*o = (struct message_order){.sink = sink, .given_ns = INT64_MIN};
 }
 
 void message_order_done(struct message_order *o)
@@ -47,6 +47,10 @@ static void pop(struct message_order *o)
 	size_t at = 0;
 
 	o->batch[o->batch_n++] = o->n > 0 ? o->heap[0] : last;
+	if (o->batch[o->batch_n - 1].time_ns < o->given_ns)
+		o->late++;
+	else
+		o->given_ns = o->batch[o->batch_n - 1].time_ns;
 	if (o->batch_n == ORDER_BATCH)
 		flush(o);
 	for (;;) {

@@ -1,8 +1,9 @@
 /* capture/message_order.h - messages found late, given on in the order of time.
  *
  * The end of an answer is sometimes known only when the next request comes.  Messages wait here
- * until nothing older can come any more (ORDER_HOLD_NS behind the packets), at most ORDER_MAX of
- * them.  One thread. */
+ * until hardly anything older can come any more (ORDER_HOLD_NS behind the packets), at most
+ * ORDER_MAX of them.  What is found even later (a request that took minutes to arrive) is given on
+ * with its true time, and counted.  One thread. */
 #ifndef CAUSET_CAPTURE_MESSAGE_ORDER_H
 #define CAUSET_CAPTURE_MESSAGE_ORDER_H
 
@@ -16,8 +17,10 @@ struct message_order {
 	struct message_sink sink;
 	struct message *heap; /* oldest first */
 	size_t n, capacity;
-	uint64_t early; /* given on before their time, the heap being full */
-	int failed;     /* sticky: what the sink said, or -ENOMEM */
+	uint64_t early;   /* given on before their time, the heap being full */
+	uint64_t late;    /* found so late that newer ones had been given on before */
+	int64_t given_ns; /* the newest given on */
+	int failed;       /* sticky: what the sink said, or -ENOMEM */
 	struct message batch[ORDER_BATCH];
 	size_t batch_n;
 };

@@ -1,0 +1,157 @@
+"""Packets to messages and to paths: the captures of tests/golden, odd files, live capture, and a system of black boxes."""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURES = ROOT / 'tests/golden/capture'
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason='capturing needs root')
+
+
+@pytest.fixture
+def run(causet):
+    def run(*args, code=0, stdin=None):
+        p = subprocess.run([causet, *map(str, args)], input=stdin, capture_output=True, timeout=120)
+        assert p.returncode == code, p.stderr.decode()
+        p.out, p.err = p.stdout.decode(), p.stderr.decode()
+        return p
+    return run
+
+
+@pytest.mark.parametrize('name', sorted(p.stem for p in CAPTURES.glob('*.pcap')))
+def test_a_capture_is_read_as_it_is_and_compressed(run, tmp_path, name):
+    expected = (CAPTURES / f'{name}.msgs').read_text()
+    assert run('infer', CAPTURES / f'{name}.pcap', '--messages').out == expected
+    packed = tmp_path / 'x.gz'
+    packed.write_bytes(gzip.compress((CAPTURES / f'{name}.pcap').read_bytes()))
+    assert run('infer', packed, '--messages').out == expected
+    assert run('infer', '-', '--messages', stdin=(CAPTURES / f'{name}.pcap').read_bytes()).out == expected
+
+
+def test_messages_written_are_messages_read(run, tmp_path):
+    first = run('infer', CAPTURES / 'http1.pcap', '--messages').out
+    (tmp_path / 'a.msgs').write_text(first)
+    assert run('infer', tmp_path / 'a.msgs', '--messages').out == first
+
+
+def test_two_captures_of_the_same_calls_are_one(run):
+    """Half of the packets were captured twice: the calls count once."""
+    once = run('infer', CAPTURES / 'redis.pcap', '--json').out
+    twice = run('infer', CAPTURES / 'redis.pcap', CAPTURES / 'redis.pcap', '--json')
+    def calls(text):
+        return json.loads(text.splitlines()[-1])['summary']['calls']
+    assert calls(twice.out) == calls(once)
+    assert 'count once' in twice.err
+
+
+def test_nodes_are_called_as_the_rules_say(run, tmp_path):
+    (tmp_path / 'rules').write_text('*:6379 redis\n127.0.0.1 shop\n')
+    out = run('infer', CAPTURES / 'redis.pcap', '--messages', '--node-rules', tmp_path / 'rules').out
+    assert {tuple(line.split()[2:4]) for line in out.splitlines()} == {('shop', 'redis'), ('redis', 'shop')}
+    (tmp_path / 'bad').write_text('127.0.0.1 a\nnowhere b\n')
+    assert 'bad: line 2' in run('infer', CAPTURES / 'redis.pcap', '--node-rules', tmp_path / 'bad', code=1).err
+
+
+def test_a_capture_that_is_cut_or_damaged_says_so_and_gives_the_rest(run, tmp_path):
+    whole = (CAPTURES / 'redis.pcap').read_bytes()
+    expected = run('infer', CAPTURES / 'redis.pcap', '--messages').out
+    (tmp_path / 'cut').write_bytes(whole[:-7])
+    p = run('infer', tmp_path / 'cut', '--messages')
+    assert expected.startswith(p.out[:-200]) and 'ends inside a packet' in p.err
+    (tmp_path / 'damaged').write_bytes(whole[:4000] + b'\xff' * 2000)
+    p = run('infer', tmp_path / 'damaged', '--messages')
+    assert 'damaged' in p.err and 'at byte' in p.err and p.out.count('CALL') > 5
+    (tmp_path / 'head').write_bytes(whole[:20])
+    assert 'cut off' in run('infer', tmp_path / 'head', code=1).err
+    (tmp_path / 'empty').write_bytes(whole[:24])
+    assert run('infer', tmp_path / 'empty', code=3).out == ''
+
+
+def test_the_truth_on_the_wire_is_written(run, tmp_path):
+    run('infer', CAPTURES / 'http1.pcap', '--messages', '--truth-header', 'X-Request-Id', '--truth-file', tmp_path / 't')
+    rows = [line.split() for line in (tmp_path / 't').read_text().splitlines()]
+    assert len(rows) == 2 and {row[2] for row in rows} == {'abc-1'}  # from the client, and through the proxy
+
+
+@root_only
+def test_live_capture_sees_calls_and_tells_its_cost(causet):
+    listener = socket.create_server(('127.0.0.1', 0))
+    port = listener.getsockname()[1]
+
+    def serve():
+        c, _ = listener.accept()
+        while c.recv(1000):
+            c.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+
+    threading.Thread(target=serve, daemon=True).start()
+    p = subprocess.Popen([causet, 'infer', '--live', 'lo', '--live-filter', f'tcp port {port}', '--messages'], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    assert 'capturing on lo' in p.stderr.readline()
+    time.sleep(0.3)
+    client = socket.create_connection(('127.0.0.1', port))
+    for i in range(20):
+        client.sendall(b'GET /live HTTP/1.1\r\n\r\n')
+        client.recv(1000)
+        time.sleep(0.06)
+    time.sleep(0.3)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 0, err
+    assert out.count(' CALL ') == 20 and out.count(' RET ') == 20
+    assert re.search(r'packets/s, .*calls/s, 0 dropped, .*% CPU', err)
+
+
+def test_an_interface_or_a_filter_that_does_not_exist_is_named(run):
+    assert 'nosuch0' in run('infer', '--live', 'nosuch0', code=1).err
+    assert run('infer', '--live', 'lo', 'file', code=2)
+
+
+# --- a system of black boxes -----------------------------------------------------------------------------------------
+
+NEEDED = ['nginx', 'redis-server', 'tcpdump', 'ip', 'unshare']
+missing = [name for name in NEEDED if not shutil.which(name, path=os.environ.get('PATH', '') + ':/usr/sbin:/sbin')]
+if not list(Path('/usr/lib/postgresql').glob('*/bin/postgres')):
+    missing.append('postgresql')
+
+
+@pytest.fixture(scope='module')
+def study(tmp_path_factory):
+    out = tmp_path_factory.mktemp('study')
+    subprocess.run([sys.executable, ROOT / 'tests/tools/casestudy.py', out, '--seconds', '4', '--delay', '30ms'], check=True, timeout=300,
+                   stdin=subprocess.DEVNULL, env={**os.environ, 'PATH': os.environ['PATH'] + ':/usr/sbin:/sbin'})
+    return out
+
+
+@pytest.mark.once
+@root_only
+@pytest.mark.skipif(bool(missing), reason=f'needs {", ".join(missing)}')
+def test_a_delay_inside_one_of_seven_black_boxes_is_found(run, study):
+    """docs/casestudy-blackbox.md as a test."""
+    rules = ('--node-rules', study / 'nodes')
+    found = [json.loads(line) for line in run('infer', study / 'before.pcap', *rules, '--json', '--sort', 'count').out.splitlines()]
+    assert {o['pattern'] for o in found[:2]} == {f'client>web(app{k}(auth(cache),database))' for k in (1, 2)}
+    # Where the time of the slower run goes, and what differs.
+    after = json.loads(run('infer', study / 'after.pcap', *rules, '--json', '--sort', 'count').out.splitlines()[0])
+    assert after['costliest']['node'] == 'auth'
+    difference = run('infer', study / 'after.pcap', '--compare', study / 'before.pcap', *rules).out.splitlines()[0]
+    m = re.match(r'\+([0-9.]+)ms at auth before cache', difference)
+    assert m and 25 <= float(m[1]) <= 90, difference
+    # And the truth, which nobody used: every call has its id, one tree a request.
+    run('infer', study / 'after.pcap', *rules, '--messages', '--truth-header', 'X-Request-Id', '--truth-file', study / 'truth')
+    truth = {row[0]: row[1] for row in (line.split() for line in (study / 'truth').read_text().splitlines())}
+    calls = {o['call']: o['parent'] for o in map(json.loads, run('infer', study / 'after.pcap', *rules, '--json', '--calls').out.splitlines())
+             if 'call' in o}
+    links = [(i, p) for i, p in truth.items() if p != '0' and i in calls]
+    right = sum(calls[i] == p for i, p in links)
+    assert len(links) > 300 and right / len(links) > 0.5, f'{right} of {len(links)} links'
