@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pcap/pcap.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -11,6 +12,7 @@
 #define DEFAULT_RING (16 << 20)
 #define POLL_MS      100 /* how long the kernel may hold packets back to give them together */
 #define BATCH        4096
+#define LAST_POLLS   3
 #define SECOND       INT64_C(1000000000)
 
 struct live {
@@ -70,6 +72,8 @@ int live_open(const struct live_options *options, struct live **ret_live, struct
 	r = set_filter(l, options->filter, error);
 	if (r < 0)
 		return r;
+	if (pcap_setnonblock(l->pcap, 1, why) < 0) /* or a silent interface would be waited for */
+		return error_set(error, -EIO, "%s: %s", options->interface, why);
 	l->link = (uint32_t)pcap_datalink(l->pcap);
 	*ret_live = TAKE_PTR(l);
 	return 0;
@@ -108,6 +112,15 @@ uint64_t live_dropped(struct live *l)
 	return (uint64_t)stat.ps_drop + stat.ps_ifdrop;
 }
 
+/* Waits for packets, at most POLL_MS, and takes what is there.  How many, or PCAP_ERROR. */
+static int take(struct live *l)
+{
+	struct pollfd fd = {.fd = pcap_get_selectable_fd(l->pcap), .events = POLLIN};
+
+	poll(&fd, 1, POLL_MS);
+	return pcap_dispatch(l->pcap, BATCH, on_packet, (u_char *)l);
+}
+
 struct meter {
 	int64_t at_ns, cpu_ns;
 	uint64_t packets, bytes, calls;
@@ -143,7 +156,7 @@ int live_run(struct live *l, struct capture *c, int64_t duration_ns, const struc
 	then = meter_read(c);
 	while (watch->go_on(watch->context) &&
 	       (duration_ns == 0 || now(CLOCK_MONOTONIC) - began_ns < duration_ns)) {
-		int n = pcap_dispatch(l->pcap, BATCH, on_packet, (u_char *)l);
+		int n = take(l);
 		struct meter m;
 
 		if (l->failed < 0)
@@ -165,6 +178,7 @@ int live_run(struct live *l, struct capture *c, int64_t duration_ns, const struc
 		}
 	}
 	/* What the kernel holds back to give together comes within its time limit. */
-	pcap_dispatch(l->pcap, -1, on_packet, (u_char *)l);
+	for (int i = 0; i < LAST_POLLS && l->failed == 0; i++)
+		take(l);
 	return l->failed < 0 ? error_set(error, l->failed, "the messages could not be taken") : 0;
 }

@@ -49,7 +49,8 @@ static void push(struct series *s, int64_t time)
 
 static void sort(struct series *s)
 {
-	qsort(s->at, s->n, sizeof(*s->at), compare_times);
+	if (s->n > 0)
+		qsort(s->at, s->n, sizeof(*s->at), compare_times);
 }
 
 /* memory: 2 × parents + 3 × children. */
