@@ -14,6 +14,7 @@
 #include "store/feed.h"
 #include "store/find.h"
 #include "store/flush.h"
+#include "store/operations.h"
 #include "store/parts.h"
 #include "store/retain.h"
 

@@ -1,6 +1,9 @@
 /* store/find.c - questions about many traces, asked of a snapshot.
  *
- * Each trace that is anywhere is gathered once and judged as a whole (store/summary.c). */
+ * A search walks towards what it wants and stops when nothing better can come: traces in the heads,
+ * then groups of segments, each with a bound on what is in it, the most promising first.  A trace
+ * that lies in one place is judged there, by zone maps, shapes and a few columns; one that lies in
+ * several is put together and judged as a whole. */
 #include "store/find.h"
 
 #include <errno.h>
@@ -8,112 +11,235 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "store/group.h"
-#include "store/operation_tally.h"
+#include "store/find_int.h"
 #include "store/store_int.h"
-#include "store/summary.h"
 
 #define LIMIT_DEFAULT 20
-#define ALL_ROWS_MOST ((uint64_t)8 << 20) /* what may be asked for at once */
+#define OPEN_GROUPS   8 /* groups of different segments are visited in turns */
 
-struct finding {
-	const struct snapshot *snapshot;
-	const struct store_query *query;
-	struct trace_id *ids; /* every trace, perhaps several times */
-	size_t id_n, id_capacity;
-	struct trace_key *hits;
-	size_t hit_n, hit_capacity;
+/* --- the hits --- */
+
+static bool before(const struct finding *f, const struct trace_key *a, const struct trace_key *b)
+{
+	return trace_key_order(f->query->order, a, b) < 0;
+}
+
+bool find_may_enter(const struct finding *f, int64_t start_ns, int64_t duration_ns)
+{
+	/* The best it could be: no id sorts before this one. */
+	const struct trace_key best = {start_ns, duration_ns, {{0}}};
+
+	return f->hit_n <= f->limit || before(f, &best, &f->hits[0]);
+}
+
+static void sift_down(struct finding *f, size_t n)
+{
+	for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
+		struct trace_key moved = f->hits[at];
+
+		if (child + 1 < n && before(f, &f->hits[child], &f->hits[child + 1]))
+			child++;
+		if (!before(f, &moved, &f->hits[child]))
+			return;
+		f->hits[at] = f->hits[child];
+		f->hits[child] = moved;
+	}
+}
+
+void find_enter(struct finding *f, const struct trace_key *key)
+{
+	size_t at = f->hit_n;
+
+	if (f->hit_n == f->limit + 1) {
+		if (!before(f, key, &f->hits[0]))
+			return;
+		f->hits[0] = *key;
+		sift_down(f, f->hit_n);
+		return;
+	}
+	f->hits[f->hit_n++] = *key;
+	for (; at > 0 && before(f, &f->hits[(at - 1) / 2], &f->hits[at]); at = (at - 1) / 2) {
+		struct trace_key moved = f->hits[at];
+
+		f->hits[at] = f->hits[(at - 1) / 2];
+		f->hits[(at - 1) / 2] = moved;
+	}
+}
+
+/* The heap becomes a list, the best first. */
+static void hits_sort(struct finding *f)
+{
+	for (size_t n = f->hit_n; n > 1; n--) {
+		struct trace_key last = f->hits[0];
+
+		f->hits[0] = f->hits[n - 1];
+		f->hits[n - 1] = last;
+		sift_down(f, n - 1);
+	}
+}
+
+/* --- traces in several places --- */
+
+static bool joint_is(const void *context, uint32_t value, const void *key)
+{
+	return trace_id_eq(((const struct finding *)context)->joint[value],
+			   *(const struct trace_id *)key);
+}
+
+/* True when it is new. */
+static int joint_add(struct finding *f, struct trace_id id)
+{
+	uint64_t hash = hash_bytes(id.b, sizeof(id.b), f->joint_map.seed);
+
+	if (map_get(&f->joint_map, hash, joint_is, f, &id) != MAP_NONE)
+		return 0;
+	if (!vec_reserve(&f->joint, &f->joint_capacity, f->joint_n + 1, sizeof(id)) ||
+	    !map_put(&f->joint_map, hash, (uint32_t)f->joint_n))
+		return -ENOMEM;
+	f->joint[f->joint_n++] = id;
+	return 1;
+}
+
+static int fold_page(void *context, const struct event_ref *refs, size_t n)
+{
+	trace_fold_add(context, refs, n);
+	return 0;
+}
+
+int find_whole(struct finding *f, struct trace_id id)
+{
+	struct trace_key key = {.id = id};
+	struct trace_fold fold;
+	int r = joint_add(f, id);
+
+	if (r <= 0)
+		return r;
+	trace_fold_begin(&fold, f->query);
+	r = snapshot_trace_pages(f->snapshot, id, fold_page, &fold);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (trace_fold_matches(&fold, &key.start_ns, &key.duration_ns) &&
+	    trace_key_is_after(f->query, &key))
+		find_enter(f, &key);
+	return 0;
+}
+
+int find_is_elsewhere(struct finding *f, struct trace_id id)
+{
+	int r = view_is_split(f->snapshot->view, id);
+
+	return r != 0 ? r : snapshot_in_heads(f->snapshot, id);
+}
+
+/* --- the heads --- */
+
+/* Could this be a hit, by what the head has of it? */
+static bool head_fits(const struct finding *f, const struct event_set *set)
+{
+	struct trace_fold fold;
+	int64_t start, duration;
+
+	if (set->n == 0)
+		return false;
+	trace_bounds(set->refs, set->n, &start, &duration);
+	if (!find_may_enter(f, start, INT64_MAX) ||
+	    (f->query->from_ns && start < f->query->from_ns))
+		return false;
+	trace_fold_begin(&fold, f->query);
+	trace_fold_add(&fold, set->refs, set->n);
+	return fold.some;
+}
+
+static int find_in_head(struct finding *f, size_t h)
+{
+	const struct runs *runs = &f->snapshot->view->heads[h]->runs;
+	struct runs_mark mark = f->snapshot->marks[h];
+	struct event_set set = {0};
+	int r = 0;
+
+	/* From the last to arrive to the first: so the hits are soon complete, and the others are
+	 * ruled out by their times. */
+	for (uint32_t t = mark.traces; r == 0 && t-- > 0;) {
+		event_set_clear(&set);
+		if (!runs_events(runs, mark, t, &set))
+			r = -ENOMEM;
+		else if (head_fits(f, &set))
+			r = find_whole(f, runs_trace_id(runs, t));
+	}
+	event_set_done(&set);
+	return r;
+}
+
+/* --- the search --- */
+
+/* Groups that are open, by segment: opening another one of the same segment is cheaper. */
+struct open_groups {
+	struct segment_group *rows[OPEN_GROUPS];
+	uint32_t segments[OPEN_GROUPS];
 };
 
-static int id_add(struct finding *f, struct trace_id id)
+static int group_get(const struct finding *f, struct open_groups *open, const struct find_group *at,
+		     struct segment_group **ret_group)
 {
-	if (!vec_reserve(&f->ids, &f->id_capacity, f->id_n + 1, sizeof(*f->ids)))
+	size_t slot = at->segment % OPEN_GROUPS;
+	struct segment_group **group = &open->rows[slot];
+	int r;
+
+	if (*group && open->segments[slot] != at->segment)
+		*group = group_close(*group);
+	open->segments[slot] = at->segment;
+	r = *group ? group_reopen(*group, at->group)
+		   : group_open(f->snapshot->view->segments[at->segment]->segment, at->group,
+				group);
+	*ret_group = *group;
+	return r;
+}
+
+static int find_in_groups(struct finding *f)
+{
+	struct open_groups open = {0};
+	bool slowest = f->query->order == STORE_SLOWEST;
+	int r = find_list_groups(f);
+
+	for (size_t i = 0; r == 0 && i < f->group_n; i++) {
+		const struct find_group *at = &f->groups[i];
+		struct segment_group *group;
+
+		if (!find_may_enter(f, slowest ? INT64_MAX : at->bound_ns,
+				    slowest ? at->bound_ns : INT64_MAX))
+			break; /* and what follows promises less */
+		r = group_get(f, &open, at, &group);
+		if (r == 0)
+			r = find_in_group(f, at, group);
+	}
+	for (size_t i = 0; i < OPEN_GROUPS; i++)
+		group_close(open.rows[i]);
+	return r;
+}
+
+static int find_hits(struct finding *f)
+{
+	int r = 0;
+
+	f->hits = calloc(f->limit + 1, sizeof(*f->hits));
+	f->matches = calloc(f->snapshot->view->segment_n + 1, sizeof(*f->matches));
+	if (!f->hits || !f->matches)
 		return -ENOMEM;
-	f->ids[f->id_n++] = id;
-	return 0;
-}
-
-static int ids_of_segment(struct finding *f, struct segment *s)
-{
-	_cleanup_(group_closep)
-	struct segment_group *g = NULL;
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < segment_info(s)->groups; i++) {
-		const struct group_piece *pieces;
-		uint32_t n;
-
-		r = g ? group_reopen(g, i) : group_open(s, i, &g);
-		if (r == 0)
-			r = group_pieces(g, &pieces, &n);
-		for (uint32_t k = 0; r == 0 && k < n; k++)
-			r = id_add(f, pieces[k].id);
-	}
+	for (size_t i = 0; r == 0 && i < f->snapshot->view->head_n; i++)
+		r = find_in_head(f, i);
+	if (r == 0)
+		r = find_in_groups(f);
+	if (r == 0)
+		hits_sort(f);
 	return r;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct trace_id));
-}
-
-/* Every trace there is, each once. */
-static int ids_list(struct finding *f)
-{
-	const struct view *v = f->snapshot->view;
-	size_t kept = 0;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
-		r = ids_of_segment(f, v->segments[i]->segment);
-	for (size_t i = 0; i < v->head_n; i++)
-		for (uint32_t t = 0; r == 0 && t < f->snapshot->marks[i].traces; t++)
-			if (runs_first(&v->heads[i]->runs, f->snapshot->marks[i], t))
-				r = id_add(f, runs_trace_id(&v->heads[i]->runs, t));
-	if (r < 0)
-		return r;
-	if (f->id_n > 1)
-		qsort(f->ids, f->id_n, sizeof(*f->ids), by_bytes);
-	for (size_t i = 0; i < f->id_n; i++)
-		if (kept == 0 || !trace_id_eq(f->ids[i], f->ids[kept - 1]))
-			f->ids[kept++] = f->ids[i];
-	f->id_n = kept;
-	return 0;
-}
-
-static int hits_collect(struct finding *f)
-{
-	const struct store_query *q = f->query;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < f->id_n; i++) {
-		struct trace_key key = {.id = f->ids[i]};
-		struct event_set set = {0};
-		bool fits = false;
-
-		r = snapshot_trace(f->snapshot, key.id, &set);
-		if (r == 0)
-			fits = trace_matches(set.refs, set.n, q, &key.start_ns, &key.duration_ns) &&
-			       trace_key_is_after(q, &key);
-		if (fits &&
-		    !vec_reserve(&f->hits, &f->hit_capacity, f->hit_n + 1, sizeof(*f->hits)))
-			r = -ENOMEM;
-		else if (fits)
-			f->hits[f->hit_n++] = key;
-		event_set_done(&set);
-	}
-	return r;
-}
-
-static int by_order(const void *a, const void *b, void *context)
-{
-	return trace_key_order(((const struct store_query *)context)->order, a, b);
-}
-
-static int hits_summarise(const struct finding *f, struct trace_list *list)
+static int summarise(const struct finding *f, struct trace_list *list)
 {
 	int r = 0;
 
+	list->n = MIN(f->hit_n, f->limit);
+	list->more = f->hit_n > f->limit;
 	list->rows = arena_zalloc(list->arena, list->n + 1, sizeof(*list->rows));
 	if (!list->rows)
 		return -ENOMEM;
@@ -132,176 +258,25 @@ int snapshot_find(const struct snapshot *s, const struct store_query *query,
 		  struct trace_list *ret_list)
 {
 	struct trace_list list = {.arena = calloc(1, sizeof(struct arena))};
-	struct finding f = {.snapshot = s, .query = query};
-	size_t limit = query->limit ? query->limit : LIMIT_DEFAULT;
-	int r = list.arena ? ids_list(&f) : -ENOMEM;
+	struct finding f = {.snapshot = s,
+			    .query = query,
+			    .limit = query->limit ? query->limit : LIMIT_DEFAULT};
+	int r;
 
+	map_init(&f.joint_map);
+	r = list.arena ? find_hits(&f) : -ENOMEM;
 	if (r == 0)
-		r = hits_collect(&f);
-	if (r == 0) {
-		if (f.hit_n > 1)
-			qsort_r(f.hits, f.hit_n, sizeof(*f.hits), by_order, (void *)query);
-		list.n = MIN(f.hit_n, limit);
-		list.more = f.hit_n > limit;
-		r = hits_summarise(&f, &list);
-	}
-	free(f.ids);
+		r = summarise(&f, &list);
+	for (size_t i = 0; f.matches && i < s->view->segment_n; i++)
+		match_free(f.matches[i]);
+	map_done(&f.joint_map);
+	free(f.matches);
+	free(f.joint);
+	free(f.groups);
 	free(f.hits);
 	if (r < 0)
 		trace_list_done(&list);
 	else
 		*ret_list = list;
-	return r;
-}
-
-static int segment_all(struct segment *s, struct event_set *set)
-{
-	_cleanup_(group_closep)
-	struct segment_group *g = NULL;
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < segment_info(s)->groups; i++) {
-		r = g ? group_reopen(g, i) : group_open(s, i, &g);
-		if (r == 0)
-			r = group_rows(g, 0, group_zone(g)->rows, set);
-	}
-	return r;
-}
-
-int snapshot_all(const struct snapshot *s, struct event_set *ret_set)
-{
-	const struct view *v = s->view;
-	struct event_set set = {0};
-	uint64_t rows = 0;
-	int r = 0;
-
-	for (size_t i = 0; i < v->segment_n; i++)
-		rows += v->segments[i]->row.rows;
-	if (rows > ALL_ROWS_MOST)
-		return -E2BIG;
-	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
-		r = segment_all(v->segments[i]->segment, &set);
-	for (size_t i = 0; i < v->head_n; i++)
-		for (uint32_t k = 0; r == 0 && k < s->marks[i].batches; k++) {
-			struct batch *b = runs_batch(&v->heads[i]->runs, k);
-
-			if (!event_set_add(&set, b, 0, (uint32_t)b->event_n))
-				r = -ENOMEM;
-		}
-	if (r < 0)
-		event_set_done(&set);
-	else
-		*ret_set = set;
-	return r;
-}
-
-static int segment_operations(struct segment *s, struct operation_tally *tally)
-{
-	_cleanup_(group_closep)
-	struct segment_group *g = NULL;
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < segment_info(s)->groups; i++) {
-		struct event_set set = {0};
-
-		r = g ? group_reopen(g, i) : group_open(s, i, &g);
-		if (r == 0)
-			r = group_rows(g, 0, group_zone(g)->rows, &set);
-		if (r == 0)
-			r = operation_tally_rows(tally, set.refs, set.n);
-		event_set_done(&set);
-	}
-	return r;
-}
-
-int snapshot_operations(const struct snapshot *s, struct operation_list *ret_list)
-{
-	const struct view *v = s->view;
-	struct operation_tally tally;
-	int r = 0;
-
-	operation_tally_init(&tally);
-	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
-		r = segment_operations(v->segments[i]->segment, &tally);
-	for (size_t i = 0; i < v->head_n; i++)
-		for (uint32_t k = 0; r == 0 && k < s->marks[i].batches; k++) {
-			struct batch *b = runs_batch(&v->heads[i]->runs, k);
-			struct event_set set = {0};
-
-			r = event_set_add(&set, b, 0, (uint32_t)b->event_n)
-				    ? operation_tally_rows(&tally, set.refs, set.n)
-				    : -ENOMEM;
-			event_set_done(&set);
-		}
-	if (r == 0)
-		r = operation_tally_list(&tally, ret_list);
-	operation_tally_done(&tally);
-	return r;
-}
-
-/* A segment's spans by service and operation, from its shapes: no row is touched. */
-static int segment_services(struct segment *s, const struct segment_tables *t,
-			    struct service_tally *tally)
-{
-	const struct shapes *shapes = tables_shapes(t);
-	const struct batch *batch = tables_batch(t);
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < shapes->n; i++) {
-		const struct shape *shape = &shapes->rows[i];
-
-		if (shape->rows == 0 || (shape->type != EVENT_SPAN && shape->type != EVENT_BEGIN))
-			continue;
-		r = service_tally_add(tally,
-				      batch_attr_text(batch,
-						      batch->resources[shape->resource].attrs,
-						      SLICE("service.name")),
-				      tables_text(t, shape->name), shape->rows,
-				      shape->status == STATUS_ERROR ? shape->rows : 0);
-	}
-	return r;
-}
-
-static int heads_services(const struct snapshot *s, struct service_tally *tally)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < s->view->head_n; i++)
-		for (uint32_t k = 0; r == 0 && k < s->marks[i].batches; k++) {
-			struct batch *b = runs_batch(&s->view->heads[i]->runs, k);
-
-			struct event_set set = {0};
-
-			r = event_set_add(&set, b, 0, (uint32_t)b->event_n)
-				    ? service_tally_rows(tally, set.refs, set.n)
-				    : -ENOMEM;
-			event_set_done(&set);
-		}
-	return r;
-}
-
-int snapshot_services(const struct snapshot *s, struct service_list *ret_list)
-{
-	const struct view *v = s->view;
-	struct service_tally *tally = service_tally_new();
-	size_t pinned = 0;
-	int r = tally ? 0 : -ENOMEM;
-
-	/* Texts are the tables' until the list is made. */
-	for (; r == 0 && pinned < v->segment_n; pinned++) {
-		const struct segment_tables *t;
-
-		r = segment_pin(v->segments[pinned]->segment, &t);
-		if (r < 0)
-			break;
-		r = segment_services(v->segments[pinned]->segment, t, tally);
-	}
-	if (r == 0)
-		r = heads_services(s, tally);
-	if (r == 0)
-		r = service_tally_list(tally, ret_list);
-	while (pinned-- > 0)
-		segment_unpin(v->segments[pinned]->segment);
-	service_tally_free(tally);
 	return r;
 }

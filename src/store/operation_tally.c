@@ -68,7 +68,8 @@ int operation_tally_rows(struct operation_tally *t, const struct event_ref *refs
 					  batch_text(refs[i].batch, e->name));
 		if (row == MAP_NONE ||
 		    !operation_tally_span(t, row, e->status == STATUS_ERROR,
-					  e->type == EVENT_SPAN && e->end_ns >= e->time_ns,
+					  e->type == EVENT_SPAN &&
+						  (int64_t)(e->end_ns - e->time_ns) >= 0,
 					  e->end_ns - e->time_ns))
 			return -ENOMEM;
 	}

@@ -1,0 +1,58 @@
+/* store/find_int.h - a search under way: what find.c and find_segment.c share. */
+#ifndef CAUSET_STORE_FIND_INT_H
+#define CAUSET_STORE_FIND_INT_H
+
+#include "base/map.h"
+#include "store/group.h"
+#include "store/match.h"
+#include "store/summary.h"
+#include "store/view.h"
+
+/* A group that may hold hits. */
+struct find_group {
+	uint32_t segment, group;
+	/* No hit in it starts later, or takes longer if that is the order. */
+	int64_t bound_ns;
+	/* Pieces in it may belong to traces with pieces elsewhere, so what it says about whole
+	 * traces rules nothing out. */
+	bool open;
+};
+
+struct finding {
+	const struct snapshot *snapshot;
+	const struct store_query *query;
+	size_t limit;
+
+	/* The best `limit` + 1 so far, as a heap: the last of them in front. */
+	struct trace_key *hits;
+	size_t hit_n;
+
+	struct find_group *groups;
+	size_t group_n, group_capacity;
+	struct match **matches; /* [segment]; NULL: not asked yet, or nothing is asked of spans */
+
+	/* Traces with pieces in several places are judged once. */
+	struct trace_id *joint;
+	size_t joint_n, joint_capacity;
+	struct map joint_map;
+};
+
+/* Could a trace with this start and duration, at most, still get among the hits? */
+bool find_may_enter(const struct finding *f, int64_t start_ns, int64_t duration_ns);
+
+/* A trace that fits. */
+void find_enter(struct finding *f, const struct trace_key *key);
+
+/* Judges a trace by all of its pieces, unless that was done before.  Negative errno. */
+int find_whole(struct finding *f, struct trace_id id);
+
+/* Is a piece of the trace anywhere but in this segment's place?  0, 1, negative errno. */
+int find_is_elsewhere(struct finding *f, struct trace_id id);
+
+/* Lists the groups of all segments that may hold hits, the most promising first. */
+int find_list_groups(struct finding *f);
+
+/* Judges the pieces of a group. */
+int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group);
+
+#endif

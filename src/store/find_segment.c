@@ -1,0 +1,196 @@
+/* store/find_segment.c - the part of a search that looks into segments. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "store/find_int.h"
+
+/* --- which groups --- */
+
+/* Do whole traces decide, so that a piece alone may mislead? */
+static bool asks_wholes(const struct store_query *q)
+{
+	return q->to_ns || q->errors || q->min_duration_ns || q->order == STORE_SLOWEST;
+}
+
+/* What a zone map rules out.  An open group may hold pieces of longer, failed or earlier traces;
+ * a trace never starts later than one of its pieces. */
+static bool zone_fits(const struct store_query *q, const struct group_zone *zone, bool open)
+{
+	if (q->from_ns && zone->start_max_ns < q->from_ns)
+		return false;
+	if (open)
+		return true;
+	return !(q->errors && zone->errors == 0) &&
+	       !(q->min_duration_ns && zone->duration_max_ns < q->min_duration_ns) &&
+	       !(q->to_ns && zone->start_min_ns >= q->to_ns);
+}
+
+static int add_group(struct finding *f, uint32_t segment, uint32_t group,
+		     const struct group_zone *zone, bool open)
+{
+	bool slowest = f->query->order == STORE_SLOWEST;
+	int64_t bound = slowest ? zone->duration_max_ns : zone->start_max_ns;
+
+	if (!vec_reserve(&f->groups, &f->group_capacity, f->group_n + 1, sizeof(*f->groups)))
+		return -ENOMEM;
+	f->groups[f->group_n++] =
+		(struct find_group){segment, group, slowest && open ? INT64_MAX : bound, open};
+	return 0;
+}
+
+/* Marks the groups of a segment in which a trace may lie. */
+static int mark_groups(struct segment *s, struct trace_id id, uint64_t *marks)
+{
+	uint32_t groups[SEGMENT_MAX_CANDIDATES];
+	int n = segment_candidates(s, id, groups);
+
+	for (int i = 0; i < n; i++)
+		marks[groups[i] / 64] |= 1ULL << groups[i] % 64;
+	return n < 0 ? n : 0;
+}
+
+/* Groups with pieces of traces that also lie elsewhere, in other segments or in a head. */
+static int mark_joint(struct finding *f, struct segment *s, uint64_t *marks)
+{
+	const struct view *v = f->snapshot->view;
+	const struct trace_id *ids;
+	size_t n;
+	int r = view_split(f->snapshot->view, &ids, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = mark_groups(s, ids[i], marks);
+	for (size_t h = 0; h < v->head_n; h++)
+		for (uint32_t t = 0; r == 0 && t < f->snapshot->marks[h].traces; t++)
+			r = mark_groups(s, runs_trace_id(&v->heads[h]->runs, t), marks);
+	return r;
+}
+
+static int list_segment(struct finding *f, uint32_t number)
+{
+	struct segment *s = f->snapshot->view->segments[number]->segment;
+	const struct segment_tables *tables;
+	struct match *match = NULL;
+	_cleanup_(freep)
+	uint64_t *marks = NULL;
+	int r;
+
+	if (f->query->from_ns && segment_info(s)->start_max_ns < f->query->from_ns)
+		return 0;
+	if (query_asks_spans(f->query)) {
+		r = match_new(f->query, s, &f->matches[number]);
+		if (r < 0)
+			return r;
+		match = f->matches[number];
+		if (!match_possible(match))
+			return 0;
+	}
+	r = segment_pin(s, &tables);
+	if (r < 0)
+		return r;
+	marks = calloc(tables_groups(tables) / 64 + 1, sizeof(*marks));
+	r = marks ? 0 : -ENOMEM;
+	if (r == 0 && asks_wholes(f->query))
+		r = mark_joint(f, s, marks);
+	for (uint32_t g = 0; r == 0 && g < tables_groups(tables); g++) {
+		const struct group_zone *zone = tables_zone(tables, g);
+		bool open = zone->continues || zone->continued || (marks[g / 64] >> g % 64 & 1);
+
+		if (zone_fits(f->query, zone, open) && (!match || match_possible_in(match, zone)))
+			r = add_group(f, number, g, zone, open);
+	}
+	segment_unpin(s);
+	return r;
+}
+
+static int by_bound(const void *a, const void *b)
+{
+	const struct find_group *x = a, *y = b;
+
+	return x->bound_ns > y->bound_ns ? -1 : x->bound_ns < y->bound_ns;
+}
+
+int find_list_groups(struct finding *f)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < f->snapshot->view->segment_n; i++)
+		r = list_segment(f, i);
+	if (r == 0 && f->group_n > 1)
+		qsort(f->groups, f->group_n, sizeof(*f->groups), by_bound);
+	return r;
+}
+
+/* --- which pieces --- */
+
+/* Is a bit in [first, first + n) set? */
+static bool any_bit(const uint64_t *words, uint32_t first, uint32_t n)
+{
+	for (uint32_t at = first, end = first + n; at < end;) {
+		uint32_t in_word = at % 64, take = MIN(64 - in_word, end - at);
+		uint64_t mask = (take == 64 ? ~0ULL : (1ULL << take) - 1) << in_word;
+
+		if (words[at / 64] & mask)
+			return true;
+		at += take;
+	}
+	return false;
+}
+
+/* Judges a piece that is a whole trace by what the group says. */
+static bool piece_fits(const struct store_query *q, const struct group_piece *p)
+{
+	return !(q->errors && !p->errors) && !(q->to_ns && p->start_ns >= q->to_ns) &&
+	       !(q->min_duration_ns && p->duration_ns < q->min_duration_ns) &&
+	       !(q->max_duration_ns && p->duration_ns > q->max_duration_ns);
+}
+
+static int judge(struct finding *f, const struct find_group *at, const struct group_zone *zone,
+		 const struct group_piece *pieces, uint32_t n, uint32_t i, bool sure)
+{
+	const struct group_piece *p = &pieces[i];
+	const struct trace_key key = {p->start_ns, p->duration_ns, p->id};
+	bool fits = piece_fits(f->query, p);
+	int r;
+
+	if (f->query->from_ns && p->start_ns < f->query->from_ns)
+		return 0;
+	/* Longer than this it may be, if it goes on elsewhere; later it cannot begin. */
+	if (!find_may_enter(f, p->start_ns, at->open ? INT64_MAX : p->duration_ns))
+		return 0;
+	if (!fits && !at->open)
+		return 0;
+	if (!sure || (zone->continues && i == 0) || (zone->continued && i + 1 == n))
+		return find_whole(f, p->id);
+	r = find_is_elsewhere(f, p->id);
+	if (r != 0)
+		return r < 0 ? r : find_whole(f, p->id);
+	if (fits && trace_key_is_after(f->query, &key))
+		find_enter(f, &key);
+	return 0;
+}
+
+int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group)
+{
+	struct match *match = f->matches[at->segment];
+	const struct group_piece *pieces;
+	struct match_rows rows = {0};
+	uint32_t n;
+	int r = 0;
+
+	if (match) {
+		r = match_group(match, group, &rows);
+		if (r < 0 || !rows.any)
+			return r;
+	}
+	r = group_pieces(group, &pieces, &n);
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		bool sure = !match || any_bit(rows.sure, pieces[i].first, pieces[i].rows);
+
+		if (sure ||
+		    (rows.any_unsure && any_bit(rows.unsure, pieces[i].first, pieces[i].rows)))
+			r = judge(f, at, group_zone(group), pieces, n, i, sure);
+	}
+	return r;
+}

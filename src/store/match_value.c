@@ -1,0 +1,108 @@
+/* store/match_value.c - one value a search looks for, compared with values of every type. */
+#include "store/match_value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/attr_text.h"
+
+/* The most that two doubles with the same 15 digits lie apart. */
+#define NEAR 0x1p-46
+
+void match_value_init(struct match_value *v, struct slice text)
+{
+	char copy[ATTR_TEXT_MAX], *end;
+
+	*v = (struct match_value){.text = text};
+	v->boolean = slice_eq(text, SLICE("true"));
+	v->is_bool = v->boolean || slice_eq(text, SLICE("false"));
+	if (text.n == 0 || text.n >= sizeof(copy))
+		return;
+	memcpy(copy, text.p, text.n);
+	copy[text.n] = '\0';
+	if (strlen(copy) != text.n)
+		return;
+	errno = 0;
+	v->integer = strtoll(copy, &end, 10);
+	if (*end == '\0' && errno == 0) { /* only as attr_text() would write it */
+		char again[ATTR_TEXT_MAX];
+
+		snprintf(again, sizeof(again), "%" PRId64, v->integer);
+		v->is_int = strcmp(again, copy) == 0;
+	}
+	v->number = strtod(copy, &end);
+	v->is_double = end != copy && *end == '\0';
+}
+
+static bool equals_double(const struct match_value *v, uint64_t bits)
+{
+	struct attr a = {.type = VALUE_DOUBLE, .bits = bits};
+
+	if (!v->is_double)
+		return false;
+	/* Nearly all are ruled out by a subtraction; what is left is compared as text. */
+	if (isfinite(a.number) && isfinite(v->number) &&
+	    !(fabs(a.number - v->number) <= fabs(v->number) * NEAR))
+		return false;
+	return attr_is(NULL, &a, v->text);
+}
+
+bool match_value_bits(const struct match_value *v, enum value_type type, uint64_t bits)
+{
+	switch (type) {
+	case VALUE_BOOL:
+		return v->is_bool && (bool)(bits & 1) == v->boolean;
+	case VALUE_INT:
+		return v->is_int && (int64_t)bits == v->integer;
+	case VALUE_DOUBLE:
+		return equals_double(v, bits);
+	default:
+		return false;
+	}
+}
+
+static bool text_equals(const struct group_column *c, uint32_t i, struct slice text)
+{
+	return c->offset[i + 1] - c->offset[i] == text.n &&
+	       (text.n == 0 || memcmp(c->text + c->offset[i], text.p, text.n) == 0);
+}
+
+static void set_bit(uint64_t *words, uint32_t row)
+{
+	words[row / 64] |= 1ULL << row % 64;
+}
+
+static void match_texts(const struct match_value *v, const struct group_column *c, uint64_t *words)
+{
+	if (!c->codes) {
+		for (uint32_t i = 0; i < c->n; i++)
+			if (text_equals(c, i, v->text))
+				set_bit(words, c->rows[i]);
+		return;
+	}
+	for (uint32_t code = 0; code < c->text_n; code++) {
+		if (!text_equals(c, code, v->text))
+			continue;
+		for (uint32_t i = 0; i < c->n; i++)
+			if (c->codes[i] == code)
+				set_bit(words, c->rows[i]);
+		return; /* texts are distinct */
+	}
+}
+
+void match_value_column(const struct match_value *v, const struct group_column *c, uint64_t *words)
+{
+	if (c->type == VALUE_STRING) {
+		match_texts(v, c, words);
+		return;
+	}
+	if (!c->values || (c->type == VALUE_INT && !v->is_int) ||
+	    (c->type == VALUE_BOOL && !v->is_bool) || (c->type == VALUE_DOUBLE && !v->is_double))
+		return;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (match_value_bits(v, c->type, c->values[i]))
+			set_bit(words, c->rows[i]);
+}

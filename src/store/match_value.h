@@ -1,0 +1,28 @@
+/* store/match_value.h - one value a search looks for, compared with values of every type.
+ *
+ * A search gives text; an attribute may be a number.  The text is understood once, so that a column
+ * of numbers is compared as numbers.  Equal is what attr_is() (store/attr_text.h) says. */
+#ifndef CAUSET_STORE_MATCH_VALUE_H
+#define CAUSET_STORE_MATCH_VALUE_H
+
+#include "store/group.h"
+
+struct match_value {
+	struct slice text;
+	bool is_bool, is_int, is_double;
+	bool boolean;
+	int64_t integer;
+	double number;
+};
+
+/* Borrows the text. */
+void match_value_init(struct match_value *v, struct slice text);
+
+/* Does a value other than a string, given as attr.bits, equal it? */
+bool match_value_bits(const struct match_value *v, enum value_type type, uint64_t bits);
+
+/* Sets the bits of the rows whose value in the column equals it. */
+void match_value_column(const struct match_value *v, const struct group_column *column,
+			uint64_t *words);
+
+#endif

@@ -1,0 +1,195 @@
+/* store/scan.c - visits every trace of a snapshot once: bulk access.
+ *
+ * Groups are dealt out to the parts in turns.  Traces in several places (split between segments, in
+ * a head, larger than a group) belong to a part by the hash of their ids. */
+#include "store/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "sampling/second.h"
+#include "store/store_int.h"
+
+struct scanning {
+	const struct snapshot *snapshot;
+	const struct scan *scan;
+	/* Traces visited as wholes. */
+	struct trace_id *seen;
+	size_t seen_n, seen_capacity;
+	struct map seen_map;
+	/* Pieces of the group at hand that are whole traces. */
+	uint32_t *pieces;
+	size_t piece_capacity;
+};
+
+static bool in_part(const struct scan *scan, struct trace_id id)
+{
+	return scan->parts <= 1 ||
+	       ((__uint128_t)second_randomness(id) * scan->parts) >> THRESHOLD_BITS == scan->part;
+}
+
+static bool seen_is(const void *context, uint32_t value, const void *key)
+{
+	return trace_id_eq(((const struct scanning *)context)->seen[value],
+			   *(const struct trace_id *)key);
+}
+
+/* 1 when it is new. */
+static int seen_add(struct scanning *s, struct trace_id id)
+{
+	uint64_t hash = hash_bytes(id.b, sizeof(id.b), s->seen_map.seed);
+
+	if (map_get(&s->seen_map, hash, seen_is, s, &id) != MAP_NONE)
+		return 0;
+	if (!vec_reserve(&s->seen, &s->seen_capacity, s->seen_n + 1, sizeof(id)) ||
+	    !map_put(&s->seen_map, hash, (uint32_t)s->seen_n))
+		return -ENOMEM;
+	s->seen[s->seen_n++] = id;
+	return 1;
+}
+
+/* --- traces put together --- */
+
+/* Pages come one late, so that the last can be told from the others. */
+struct paging {
+	const struct scan *scan;
+	struct trace_id id;
+	struct event_set held;
+};
+
+static int page_hold(void *context, const struct event_ref *refs, size_t n)
+{
+	struct paging *p = context;
+	int r = 0;
+
+	if (p->held.n > 0)
+		r = p->scan->trace(p->scan->context, p->id, p->held.refs, p->held.n, true);
+	event_set_clear(&p->held);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (!event_set_add(&p->held, (struct batch *)refs[i].batch, refs[i].index, 1))
+			r = -ENOMEM;
+	return r;
+}
+
+static int visit_whole(struct scanning *s, struct trace_id id)
+{
+	struct paging p = {.scan = s->scan, .id = id};
+	int r = seen_add(s, id);
+
+	if (r <= 0)
+		return r;
+	r = snapshot_trace_pages(s->snapshot, id, page_hold, &p);
+	if (r == 0 && p.held.n > 0)
+		r = s->scan->trace(s->scan->context, id, p.held.refs, p.held.n, false);
+	event_set_done(&p.held);
+	return r == -ENOENT ? 0 : r; /* an index may promise what is not there */
+}
+
+static int scan_joint(struct scanning *s)
+{
+	const struct view *v = s->snapshot->view;
+	const struct trace_id *split;
+	size_t n;
+	int r = view_split(s->snapshot->view, &split, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (in_part(s->scan, split[i]))
+			r = visit_whole(s, split[i]);
+	for (size_t h = 0; h < v->head_n; h++)
+		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++) {
+			struct trace_id id = runs_trace_id(&v->heads[h]->runs, t);
+
+			if (in_part(s->scan, id))
+				r = visit_whole(s, id);
+		}
+	return r;
+}
+
+/* --- groups --- */
+
+static int show_pieces(struct scanning *s, struct segment_group *g,
+		       const struct group_piece *pieces, uint32_t n)
+{
+	struct event_set set = {0};
+	int r = 0;
+
+	if (s->scan->group)
+		return n > 0 ? s->scan->group(s->scan->context, g, s->pieces, n) : 0;
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		const struct group_piece *p = &pieces[s->pieces[i]];
+
+		event_set_clear(&set);
+		r = group_rows(g, p->first, p->rows, &set);
+		if (r == 0)
+			r = s->scan->trace(s->scan->context, p->id, set.refs, set.n, false);
+	}
+	event_set_done(&set);
+	return r;
+}
+
+static int scan_group(struct scanning *s, struct segment_group *g)
+{
+	const struct group_zone *zone = group_zone(g);
+	const struct group_piece *pieces;
+	uint32_t n, whole = 0;
+	int r = group_pieces(g, &pieces, &n);
+
+	if (r == 0 && !vec_reserve(&s->pieces, &s->piece_capacity, n + 1, sizeof(*s->pieces)))
+		r = -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		r = view_is_split(s->snapshot->view, pieces[i].id);
+		if (r < 0)
+			break;
+		if (r > 0 || snapshot_in_heads(s->snapshot, pieces[i].id)) {
+			r = 0; /* its turn comes by the hash of its id */
+			continue;
+		}
+		if (zone->continues && i == 0)
+			continue; /* shown where it begins */
+		if (zone->continued && i + 1 == n)
+			r = visit_whole(s, pieces[i].id);
+		else
+			s->pieces[whole++] = i;
+	}
+	return r == 0 ? show_pieces(s, g, pieces, whole) : r;
+}
+
+static int scan_groups(struct scanning *s)
+{
+	const struct view *v = s->snapshot->view;
+	uint64_t number = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < v->segment_n; i++) {
+		_cleanup_(group_closep)
+		struct segment_group *g = NULL;
+		uint32_t groups = segment_info(v->segments[i]->segment)->groups;
+
+		for (uint32_t k = 0; r == 0 && k < groups; k++, number++) {
+			if (s->scan->parts > 1 && number % s->scan->parts != s->scan->part)
+				continue;
+			r = g ? group_reopen(g, k) : group_open(v->segments[i]->segment, k, &g);
+			if (r == 0)
+				r = scan_group(s, g);
+		}
+	}
+	return r;
+}
+
+int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
+{
+	struct scanning s = {.snapshot = snapshot, .scan = scan};
+	int r;
+
+	map_init(&s.seen_map);
+	r = scan_groups(&s);
+	if (r == 0)
+		r = scan_joint(&s);
+	map_done(&s.seen_map);
+	free(s.seen);
+	free(s.pieces);
+	return r;
+}

@@ -1,0 +1,30 @@
+/* store/scan.h - visits every trace of a snapshot once: bulk access.
+ *
+ * A scan can be cut into disjoint parts that together visit everything once, each on a thread of
+ * its own; all of them must be given the same snapshot.  A trace that lies in one group of a
+ * segment is shown where it is, so that columns can be used; others are put together. */
+#ifndef CAUSET_STORE_SCAN_H
+#define CAUSET_STORE_SCAN_H
+
+#include "store/group.h"
+#include "store/view.h"
+
+struct scan {
+	uint32_t part, parts; /* which of how many; parts 0 or 1: all */
+
+	/* Pieces that are whole traces, in a group: indices into group_pieces().  NULL: they come
+	 * through `trace`, too.  Anything but 0 ends the scan and is returned. */
+	int (*group)(void *context, struct segment_group *group, const uint32_t *pieces,
+		     uint32_t n);
+
+	/* Rows of one trace, in order of arrival.  `more`: the next call goes on with the same
+	 * trace (giants come in pages). */
+	int (*trace)(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
+		     bool more);
+	void *context;
+};
+
+/* 0, what a callback returned, or a negative errno. */
+int snapshot_scan(const struct snapshot *s, const struct scan *scan);
+
+#endif
