@@ -10,6 +10,7 @@
  *
  * All of it looks back only, so that reading is one pass (group_rows.c does the same). */
 #include "store/group_writer.h"
+#include "store/trace_bounds.h"
 
 #define SMALL_PIECE 24
 #define NONE        UINT32_MAX
@@ -113,11 +114,23 @@ static uint32_t link_id2(struct linking *l, uint32_t i, uint32_t *ret_parent)
 	return ID2_ROW;
 }
 
-static void link_piece(struct group_writer *g, const struct piece_row *p)
+/* Only rows that are all there have a start. */
+static void measure_piece(const struct group_writer *g, struct piece_row *p)
+{
+	struct trace_bounds b = trace_bounds_begin();
+
+	for (uint32_t i = 0; i < p->rows; i++)
+		trace_bounds_add(&b, g->rows[p->first + i].e);
+	trace_bounds_end(&b, &p->start_ns, &p->duration_ns);
+}
+
+void group_links(struct group_writer *g, struct piece_row *p)
 {
 	struct linking l = {.g = g, .piece = p, .rows = g->rows + p->first};
-	uint64_t start = (uint64_t)p->start_ns, last = start, owner_time = start;
+	uint64_t start, last, owner_time;
 
+	measure_piece(g, p);
+	start = last = owner_time = (uint64_t)p->start_ns;
 	if (p->rows > SMALL_PIECE)
 		table_build(&l);
 	for (uint32_t i = 0; i < p->rows; i++)
@@ -170,17 +183,4 @@ static void link_piece(struct group_writer *g, const struct piece_row *p)
 		g->blocks += is_block(e);
 		g->errors += row_failed(e->type, e->status);
 	}
-}
-
-void group_links(struct group_writer *g)
-{
-	struct stage *stages[] = {&g->times, &g->point_times, &g->durations,
-				  &g->id1,   &g->id1_back,    &g->parents,
-				  &g->id2,   &g->units,       &g->seqs};
-
-	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++)
-		stages[i]->n = 0;
-	g->blocks = g->errors = 0;
-	for (uint32_t i = 0; i < g->piece_n; i++)
-		link_piece(g, &g->pieces[i]);
 }

@@ -1,8 +1,11 @@
-/* store/group_shapes.c - finds the shape of each row of a group, and puts the values that do not
- * stand in shapes into columns.
+/* store/group_shapes.c - finds the shape of each row, and puts the values that do not stand in
+ * shapes into columns.
  *
- * Two passes over the rows, because which fields are FIXED is decided on the rows of the group:
- * first skeletons, then, with their classes settled, values. */
+ * Which fields of a skeleton are FIXED is decided on its rows.  So the first group of a segment
+ * goes in two steps: skeletons as rows come, values when the group is full and the skeletons are
+ * settled. Later everything is done as rows come, while they are in the processor's caches; a new
+ * skeleton gets its classes by a guess, and what was guessed or has turned out badly is settled at
+ * the end of the group, for the next. */
 #include <errno.h>
 
 #include "base/vec.h"
@@ -126,9 +129,16 @@ static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row
 	at = skeleton_find(t, g->words, field_n, hash);
 	if (at != NONE && !t->skeletons[at].rare)
 		return at;
+	if (!loose && at == NONE && g->at_once &&
+	    ++g->new_skeletons >
+		    LOOSE_LEAST_ROWS / ROWS_PER_SKELETON + g->row_n / ROWS_PER_SKELETON)
+		g->loose = true;
 	if (!loose && (at != NONE || g->loose))
 		return get_skeleton(g, row, true);
-	return skeleton_add(t, g->words, field_n, hash);
+	at = skeleton_add(t, g->words, field_n, hash);
+	if (at != NONE && g->at_once && !shape_guess(g, at, row))
+		return NONE;
+	return at;
 }
 
 static bool skeleton_note(struct group_writer *g, uint32_t skeleton)
@@ -163,32 +173,6 @@ static int loosen(struct group_writer *g)
 		if (g->rows[i].skeleton == NONE || !skeleton_note(g, g->rows[i].skeleton))
 			return -ENOMEM;
 	}
-	return 0;
-}
-
-static void prefetch_row(const struct group_writer *g, const struct group_row *row)
-{
-	const struct attr *a = g->dictionary.remaps[row->remap].batch->attrs + row->e->attrs.first;
-
-	__builtin_prefetch(a);
-	__builtin_prefetch(a + 4);
-	__builtin_prefetch(a + 8);
-}
-
-static int find_skeletons(struct group_writer *g)
-{
-	g->seen_n = 0;
-	for (uint32_t i = 0; i < g->row_n; i++) {
-		struct group_row *row = &g->rows[i];
-
-		if (i + AHEAD < g->row_n)
-			prefetch_row(g, &g->rows[i + AHEAD]);
-		row->skeleton = get_skeleton(g, row, false);
-		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
-			return -ENOMEM;
-	}
-	if (g->row_n >= LOOSE_LEAST_ROWS && g->seen_n > g->row_n / ROWS_PER_SKELETON)
-		return loosen(g);
 	return 0;
 }
 
@@ -346,36 +330,65 @@ static uint32_t row_shape(struct group_writer *g, const struct group_row *row)
 	return shape_get(&g->shapes, row->skeleton, g->values);
 }
 
-static int find_shapes(struct group_writer *g)
+static int shape_note(struct group_writer *g, uint32_t row, uint32_t shape)
 {
-	struct shape_table *t = &g->shapes;
+	struct shape_row *s = &g->shapes.shapes[shape];
 
-	g->seen_n = g->touched_n = g->loose_n = 0;
-	for (uint32_t i = 0; i < g->row_n; i++) {
+	g->codes[row] = shape;
+	s->rows++;
+	if (s->group == g->group)
+		return 0;
+	s->group = g->group;
+	if (!vec_reserve(&g->seen_shapes, &g->seen_shape_capacity, g->seen_shape_n + 1,
+			 sizeof(*g->seen_shapes)))
+		return -ENOMEM;
+	g->seen_shapes[g->seen_shape_n++] = shape;
+	return 0;
+}
+
+int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
+{
+	for (uint32_t i = p->first; i < p->first + p->rows; i++) {
+		struct group_row *row = &g->rows[i];
+
+		row->skeleton = get_skeleton(g, row, false);
+		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
+			return -ENOMEM;
+		if (g->at_once) {
+			uint32_t shape = row_shape(g, row);
+
+			if (shape == NONE || shape_note(g, i, shape) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void prefetch_row(const struct group_writer *g, const struct group_row *row)
+{
+	const struct attr *a = g->dictionary.remaps[row->remap].batch->attrs + row->e->attrs.first;
+
+	__builtin_prefetch(a);
+	__builtin_prefetch(a + 4);
+	__builtin_prefetch(a + 8);
+}
+
+int group_shapes_close(struct group_writer *g)
+{
+	int r = 0;
+
+	if (!g->at_once && g->row_n >= LOOSE_LEAST_ROWS && g->seen_n > g->row_n / ROWS_PER_SKELETON)
+		r = loosen(g);
+	if (r == 0)
+		r = shapes_settle(g);
+	for (uint32_t i = 0; i < g->row_n && r == 0 && !g->at_once; i++) {
 		uint32_t shape;
 
 		if (i + AHEAD < g->row_n)
 			prefetch_row(g, &g->rows[i + AHEAD]);
 		shape = row_shape(g, &g->rows[i]);
-		if (shape == NONE)
-			return -ENOMEM;
-		g->codes[i] = shape;
-		t->shapes[shape].rows++;
-		if (t->shapes[shape].group == g->group)
-			continue;
-		t->shapes[shape].group = g->group;
-		if (!vec_reserve(&g->seen, &g->seen_capacity, g->seen_n + 1, sizeof(*g->seen)))
-			return -ENOMEM;
-		g->seen[g->seen_n++] = shape;
+		r = shape == NONE ? -ENOMEM : shape_note(g, i, shape);
 	}
-	return dictionary_failed(&g->dictionary);
-}
-
-int group_shapes_find(struct group_writer *g)
-{
-	int r = find_skeletons(g);
-
-	if (r == 0)
-		r = shapes_settle(g);
-	return r == 0 ? find_shapes(g) : r;
+	g->at_once = true;
+	return r == 0 ? dictionary_failed(&g->dictionary) : r;
 }

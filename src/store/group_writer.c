@@ -84,6 +84,7 @@ void group_writer_done(struct group_writer *g)
 	free(g->values);
 	free(g->touched);
 	free(g->seen);
+	free(g->seen_shapes);
 	free(g->idents);
 	free(g->zones);
 	free(g->zone_shapes);
@@ -205,9 +206,9 @@ static int put_shapes(struct group_writer *g)
 {
 	struct shape_table *t = &g->shapes;
 
-	qsort(g->seen, g->seen_n, sizeof(*g->seen), by_number);
-	for (size_t i = 0; i < g->seen_n; i++)
-		t->shapes[g->seen[i]].local = (uint32_t)i;
+	qsort(g->seen_shapes, g->seen_shape_n, sizeof(*g->seen_shapes), by_number);
+	for (size_t i = 0; i < g->seen_shape_n; i++)
+		t->shapes[g->seen_shapes[i]].local = (uint32_t)i;
 	for (uint32_t i = 0; i < g->row_n; i++)
 		g->codes[i] = t->shapes[g->codes[i]].local;
 	return put_codes(g, BLOCK_SHAPE, g->codes, g->row_n);
@@ -236,7 +237,7 @@ static int put_by_shape(struct group_writer *g, enum group_block id, const struc
 	}
 	return n ? block_close(g, id, n, from,
 			       column_encode_i64_in(g->codec, (const int64_t *)s->v, n, shapes,
-						    (uint32_t)g->seen_n, &g->blocks_out))
+						    (uint32_t)g->seen_shape_n, &g->blocks_out))
 		 : 0;
 }
 
@@ -313,6 +314,14 @@ int group_writer_row(struct group_writer *g, struct event_ref ref)
 	return 0;
 }
 
+int group_writer_piece(struct group_writer *g)
+{
+	struct piece_row *p = &g->pieces[g->piece_n - 1];
+
+	group_links(g, p);
+	return group_shapes_piece(g, p);
+}
+
 static int add_zone(struct group_writer *g, size_t hot)
 {
 	struct zone_row z = {.bytes = g->directory.n + g->blocks_out.n,
@@ -324,8 +333,9 @@ static int add_zone(struct group_writer *g, size_t hot)
 			     .first_rows = g->pieces[0].rows,
 			     .last_rows = g->pieces[g->piece_n - 1].rows,
 			     .errors = (uint32_t)g->errors,
+			     .blocks = g->blocks,
 			     .shape_first = g->zone_shape_n,
-			     .shape_n = (uint32_t)g->seen_n};
+			     .shape_n = (uint32_t)g->seen_shape_n};
 
 	z.start_min_ns = INT64_MAX;
 	for (uint32_t i = 0; i < g->piece_n; i++) {
@@ -334,13 +344,24 @@ static int add_zone(struct group_writer *g, size_t hot)
 		z.start_max_ns = MAX(z.start_max_ns, g->pieces[i].start_ns);
 	}
 	if (!vec_reserve(&g->zones, &g->zone_capacity, g->zone_n + 1, sizeof(*g->zones)) ||
-	    !vec_reserve(&g->zone_shapes, &g->zone_shape_capacity, g->zone_shape_n + g->seen_n,
-			 sizeof(*g->zone_shapes)))
+	    !vec_reserve(&g->zone_shapes, &g->zone_shape_capacity,
+			 g->zone_shape_n + g->seen_shape_n, sizeof(*g->zone_shapes)))
 		return -ENOMEM;
-	memcpy(g->zone_shapes + g->zone_shape_n, g->seen, g->seen_n * sizeof(*g->seen));
-	g->zone_shape_n += g->seen_n;
+	memcpy(g->zone_shapes + g->zone_shape_n, g->seen_shapes,
+	       g->seen_shape_n * sizeof(*g->seen_shapes));
+	g->zone_shape_n += g->seen_shape_n;
 	g->zones[g->zone_n++] = z;
 	return 0;
+}
+
+static void stages_clear(struct group_writer *g)
+{
+	struct stage *stages[] = {&g->times, &g->point_times, &g->durations,
+				  &g->id1,   &g->id1_back,    &g->parents,
+				  &g->id2,   &g->units,       &g->seqs};
+
+	for (size_t i = 0; i < ARRAY_SIZE(stages); i++)
+		stages[i]->n = 0;
 }
 
 static void begin_next(struct group_writer *g)
@@ -349,7 +370,10 @@ static void begin_next(struct group_writer *g)
 		g->shapes.columns[g->touched[i]].n = 0;
 	for (size_t i = 0; i < g->shapes.skeleton_n; i++)
 		g->shapes.skeletons[i].rows = 0;
-	g->touched_n = g->seen_n = g->loose_n = 0;
+	g->touched_n = g->seen_n = g->seen_shape_n = g->loose_n = 0;
+	g->new_skeletons = 0;
+	g->blocks = g->errors = 0;
+	stages_clear(g);
 	g->row_n = g->piece_n = 0;
 	g->weight = 0;
 	uuid_table_clear(&g->uuids);
@@ -367,8 +391,7 @@ int group_writer_close(struct group_writer *g)
 	buffer_clear(&g->directory);
 	buffer_clear(&g->blocks_out);
 	g->block_n = 0;
-	group_links(g);
-	r = group_shapes_find(g);
+	r = group_shapes_close(g);
 	if (r == 0)
 		r = put_blocks(g, &hot);
 	if (r == 0)

@@ -23,6 +23,7 @@ struct piece_row {
 	struct trace_id id;
 	uint32_t first, rows;
 	int64_t start_ns, duration_ns;
+	bool continues; /* began in an earlier group */
 };
 
 /* Numbers of one block, while the group is written. */
@@ -39,6 +40,7 @@ struct zone_row {
 	uint32_t rows, pieces, first_rows, last_rows;
 	int64_t start_min_ns, start_max_ns, duration_max_ns;
 	uint32_t errors;
+	uint64_t blocks; /* rows that are blocks; not written */
 	bool continues, continued;
 	size_t shape_first; /* into group_writer.zone_shapes */
 	uint32_t shape_n;
@@ -53,6 +55,8 @@ struct group_writer {
 	struct text_encoder text;
 	struct arena arena; /* packed values of the group */
 	bool loose;         /* rows have random sets of keys: unknown skeletons are LOOSE at once */
+	bool at_once;       /* behind the first group: shapes are found as rows come */
+	uint32_t new_skeletons; /* in this group */
 
 	/* The rows gathered. */
 	struct group_row *rows;
@@ -77,8 +81,10 @@ struct group_writer {
 	size_t word_capacity, value_capacity;
 	uint32_t *touched; /* columns with values in this group */
 	size_t touched_n, touched_capacity;
-	uint32_t *seen; /* shapes in this group, or skeletons before */
+	uint32_t *seen; /* skeletons in this group */
 	size_t seen_n, seen_capacity;
+	uint32_t *seen_shapes;
+	size_t seen_shape_n, seen_shape_capacity;
 	struct buffer packed;
 	struct radix_item *order, *spare;
 	uint64_t *idents; /* of shape_settle() */
@@ -103,10 +109,16 @@ int group_writer_row(struct group_writer *g, struct event_ref ref);
  * offset and flags are the caller's to set) and begins the next group. */
 int group_writer_close(struct group_writer *g);
 
-/* Steps of closing. */
-void group_links(struct group_writer *g);
-int group_shapes_find(struct group_writer *g);
+/* Ends the last piece: its rows are all there. */
+int group_writer_piece(struct group_writer *g);
+
+/* Steps: what a piece's rows refer to and how long it is, their shapes; then the group's. */
+void group_links(struct group_writer *g, struct piece_row *p);
+int group_shapes_piece(struct group_writer *g, const struct piece_row *p);
+int group_shapes_close(struct group_writer *g);
 int shapes_settle(struct group_writer *g);
+/* Classes for a new skeleton, whose first row this is. */
+bool shape_guess(struct group_writer *g, uint32_t skeleton, const struct group_row *row);
 
 /* The fields of a row that are no attributes, as attributes with the keys FIELD_…; the name comes
  * first.  Returns how many. */

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "model/event_unique.h"
-#include "store/trace_bounds.h"
 
 #define GROUP_WEIGHT_MOST ((size_t)64 << 20) /* of text in a group, unless one row has more */
 #define UNIQUE_SMALL      32
@@ -97,40 +96,47 @@ struct segment_writer *segment_writer_abort(struct segment_writer *w)
 
 /* --- groups --- */
 
-static void footer_add(struct segment_footer *f, const struct group_writer *g,
-		       const struct zone_row *z)
+static void footer_add(struct segment_footer *f, const struct zone_row *z)
 {
 	f->rows += z->rows;
-	f->blocks += g->blocks;
+	f->blocks += z->blocks;
 	f->errors += z->errors;
 	f->duration_max_ns = MAX(f->duration_max_ns, z->duration_max_ns);
 	f->start_max_ns = MAX(f->start_max_ns, z->start_max_ns);
 }
 
-/* `continues`: the first piece of the group began in an earlier one. */
-static int close_group(struct segment_writer *w, bool continues)
+static void footer_start(struct segment_footer *f, int64_t start)
+{
+	if (start > 0 && (f->start_min_ns == 0 || start < f->start_min_ns))
+		f->start_min_ns = start;
+}
+
+/* The last piece has all its rows, at least in this group. */
+static int end_piece(struct segment_writer *w)
+{
+	struct group_writer *g = &w->group;
+	int r = group_writer_piece(g);
+
+	footer_start(&w->footer, g->pieces[g->piece_n - 1].start_ns);
+	return r;
+}
+
+static int close_group(struct segment_writer *w)
 {
 	struct group_writer *g = &w->group;
 	struct iovec parts[2];
 	struct zone_row *z;
+	bool continues;
 	int r;
 
 	if (g->row_n == 0)
 		return 0;
 	if (g->zone_n >= SEGMENT_MOST_GROUPS)
 		return -E2BIG;
-	for (uint32_t i = 0; i < g->piece_n; i++) {
-		struct piece_row *p = &g->pieces[i];
-		struct trace_bounds b = trace_bounds_begin();
-
-		for (uint32_t j = 0; j < p->rows; j++)
-			trace_bounds_add(&b, g->rows[p->first + j].e);
-		trace_bounds_end(&b, &p->start_ns, &p->duration_ns);
-		if (p->start_ns > 0 &&
-		    (w->footer.start_min_ns == 0 || p->start_ns < w->footer.start_min_ns))
-			w->footer.start_min_ns = p->start_ns;
-	}
-	r = group_writer_close(g);
+	continues = g->pieces[0].continues;
+	r = end_piece(w);
+	if (r == 0)
+		r = group_writer_close(g);
 	if (r < 0)
 		return r;
 	z = &g->zones[g->zone_n - 1];
@@ -138,28 +144,25 @@ static int close_group(struct segment_writer *w, bool continues)
 	z->continues = continues;
 	if (continues)
 		z[-1].continued = true;
-	footer_add(&w->footer, g, z);
+	footer_add(&w->footer, z);
 	parts[0] = (struct iovec){g->directory.p, g->directory.n};
 	parts[1] = (struct iovec){g->blocks_out.p, g->blocks_out.n};
 	w->at += g->directory.n + g->blocks_out.n;
 	return fs_write_parts(w->fs, w->fd, parts, 2, z->offset);
 }
 
-/* Does the piece that is being gathered continue one of an earlier group? */
-static bool group_continues(const struct segment_writer *w)
-{
-	const struct group_writer *g = &w->group;
-
-	return g->piece_n > 0 && g->pieces[0].start_ns != 0;
-}
-
 static int begin_piece(struct segment_writer *w, struct trace_id id, bool continues)
 {
 	struct group_writer *g = &w->group;
 
-	/* Until the group is closed the first piece's start says whether it continues another. */
+	if (g->piece_n > 0) {
+		int r = end_piece(w);
+
+		if (r < 0)
+			return r;
+	}
 	g->pieces[g->piece_n++] =
-		(struct piece_row){.id = id, .first = g->row_n, .start_ns = continues};
+		(struct piece_row){.id = id, .first = g->row_n, .continues = continues};
 	if (continues)
 		return 0;
 	if (!vec_reserve(&w->items, &w->item_capacity, w->item_n + 1, sizeof(*w->items)))
@@ -180,12 +183,12 @@ static int add_rows(struct segment_writer *w, const struct event_ref *refs, size
 	int r = 0;
 
 	if (g->row_n > 0 && !continues && g->row_n + n > g->most_rows)
-		r = close_group(w, group_continues(w));
+		r = close_group(w);
 	if (r == 0 && (!continues || g->piece_n == 0))
 		r = begin_piece(w, event_get(refs[0])->trace_id, continues);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (group_is_full(g)) {
-			r = close_group(w, group_continues(w));
+			r = close_group(w);
 			if (r == 0)
 				r = begin_piece(w, event_get(refs[0])->trace_id, true);
 		}
@@ -401,7 +404,7 @@ int segment_writer_finish(struct segment_writer *w, const struct segment_seal *s
 	int r = w->failed;
 
 	if (r == 0)
-		r = close_group(w, group_continues(w));
+		r = close_group(w);
 	if (r == 0)
 		r = write_end(w, seal);
 	if (r == 0)

@@ -233,7 +233,7 @@ static int settle_one(struct settling *s, uint32_t skeleton, uint32_t rows)
 	return 0;
 }
 
-/* Skeletons that showed to be badly settled in the last group are looked at again. */
+/* Skeletons that showed to be badly settled in this group are looked at again. */
 static void note_again(struct group_writer *g)
 {
 	for (size_t i = 0; i < g->shapes.skeleton_n; i++) {
@@ -269,18 +269,35 @@ static int settle_all(struct settling *s)
 	return r;
 }
 
+static bool settling_init(struct settling *s, struct group_writer *g, void **memory)
+{
+	*memory = malloc((TABLE + SAMPLE_MOST) * sizeof(uint64_t) +
+			 FIELDS_MOST * (sizeof(uint32_t) + 1));
+	if (!*memory)
+		return false;
+	*s = (struct settling){.g = g, .table = *memory};
+	s->together = s->table + TABLE;
+	s->distinct = (uint32_t *)(s->together + SAMPLE_MOST);
+	s->classes = (uint8_t *)(s->distinct + FIELDS_MOST);
+	return true;
+}
+
+bool shape_guess(struct group_writer *g, uint32_t skeleton, const struct group_row *row)
+{
+	uint8_t classes[FIELDS_MOST];
+	struct settling s = {.g = g, .k = &g->shapes.skeletons[skeleton], .classes = classes};
+
+	if (s.k->field_n > FIELDS_MOST)
+		return true;
+	guess(&s, row);
+	return apply(&s, skeleton) != NONE; /* in place: it has no shapes yet */
+}
+
 int shapes_settle(struct group_writer *g)
 {
 	_cleanup_(freep)
-	void *memory = malloc((TABLE + SAMPLE_MOST) * sizeof(uint64_t) +
-			      FIELDS_MOST * (sizeof(uint32_t) + 1));
-	struct settling s = {.g = g};
+	void *memory = NULL;
+	struct settling s;
 
-	if (!memory)
-		return -ENOMEM;
-	s.table = memory;
-	s.together = s.table + TABLE;
-	s.distinct = (uint32_t *)(s.together + SAMPLE_MOST);
-	s.classes = (uint8_t *)(s.distinct + FIELDS_MOST);
-	return settle_all(&s);
+	return settling_init(&s, g, &memory) ? settle_all(&s) : -ENOMEM;
 }
