@@ -203,9 +203,11 @@ int messages_spans(struct messages_input *in, struct error *error)
 	struct batch *batch;
 	int r;
 
-	map_init(&s.map);
 	reader.codec = codec_sniff(in->head, slice_cstr(source_name(in->source)));
+	if (!reader.codec)
+		return error_set(error, -ENOTSUP, "the format of the spans is not recognised");
 	reader.split.frame = reader.codec->frame;
+	map_init(&s.map);
 	buffer_slice(&reader.window, in->head);
 	while ((r = reader_next_batch(&reader, &batch, &tally, error)) > 0) {
 		r = 0;

@@ -31,38 +31,56 @@ void abstract_reader_done(struct abstract_reader *r)
 
 int seconds_parse(struct slice text, int64_t *ret_ns)
 {
-	int64_t whole = 0, fraction = 0, unit = NS_PER_S / 10;
-	size_t i = 0, digits = 0;
-	bool negative = text.n > 0 && text.p[0] == '-';
+	static const int32_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
+					10000,      1000,      100,      10,      1};
+	const char *at = text.p, *end = text.p + text.n, *start;
+	int64_t whole = 0, fraction = 0;
+	bool negative = text.n > 0 && *at == '-';
+	size_t digits;
 
-	for (i = negative; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++, digits++) {
-		whole = whole * 10 + (text.p[i] - '0');
+	at += negative;
+	for (start = at; at < end && (unsigned char)(*at - '0') <= 9; at++) {
+		whole = whole * 10 + (*at - '0');
 		if (whole > SECONDS_MAX)
 			return -ERANGE;
 	}
-	if (i < text.n && text.p[i] == '.') {
-		for (i++; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++, digits++) {
-			fraction += (text.p[i] - '0') * unit;
-			unit /= 10;
-		}
+	digits = (size_t)(at - start);
+	if (at < end && *at == '.') {
+		for (start = ++at; at < end && (unsigned char)(*at - '0') <= 9; at++)
+			if (at - start < 9)
+				fraction = fraction * 10 + (*at - '0');
+		digits += (size_t)(at - start);
+		fraction *= units[at - start < 9 ? at - start : 9];
 	}
-	if (digits == 0 || i < text.n)
+	if (digits == 0 || at < end)
 		return -EINVAL;
 	whole = whole * NS_PER_S + fraction;
 	*ret_ns = negative ? -whole : whole;
 	return 0;
 }
 
+/* What a byte is in a line: part of a word, a blank between words, or a control character that has
+ * no place there. */
+enum { PART, BLANK, CONTROL };
+
+static const uint8_t kinds[256] = {
+	[0 ... '\t' - 1] = CONTROL,        ['\t'] = BLANK,
+	['\t' + 1 ... '\r' - 1] = CONTROL, ['\r'] = BLANK,
+	['\r' + 1 ... ' ' - 1] = CONTROL,  [' '] = BLANK,
+};
+
+/* The next word; one that ends at a control character is followed by it. */
 static struct slice word_next(const char **at, const char *end)
 {
-	const char *start;
+	const char *p = *at, *start;
 
-	while (*at < end && (**at == ' ' || **at == '\t' || **at == '\r'))
-		++*at;
-	start = *at;
-	while (*at < end && **at != ' ' && **at != '\t' && **at != '\r')
-		++*at;
-	return slice_of(start, (size_t)(*at - start));
+	while (p < end && kinds[(uint8_t)*p] == BLANK)
+		p++;
+	start = p;
+	while (p < end && kinds[(uint8_t)*p] == PART)
+		p++;
+	*at = p;
+	return slice_of(start, (size_t)(p - start));
 }
 
 static int op_parse(struct slice word, struct message *m)
@@ -101,6 +119,45 @@ static int name_parse(struct names *names, struct slice word, const char *what, 
 	return r < 0 ? error_set(why, r, "out of memory") : 0;
 }
 
+static int words_parse(struct abstract_reader *r, struct slice word, const char **at,
+		       const char *end, struct message *m, struct error *why)
+{
+	int e = seconds_parse(word, &m->time_ns);
+	if (e < 0)
+		return error_set(why, -EINVAL, "'%.*s' is no time in seconds",
+				 (int)(word.n < 40 ? word.n : 40), word.p);
+	word = word_next(at, end);
+	if (op_parse(word, m) < 0)
+		return error_set(why, -EINVAL,
+				 "'%.*s' is none of CALL, RET and MSG (with _SENT or _RECV)",
+				 (int)(word.n < 40 ? word.n : 40), word.n ? word.p : "");
+	word = word_next(at, end);
+	if (word.n == 0)
+		return error_set(why, -EINVAL, "no sender");
+	e = name_parse(r->nodes, word, "node", &m->sender, why);
+	if (e < 0)
+		return e;
+	word = word_next(at, end);
+	if (word.n == 0)
+		return error_set(why, -EINVAL, "no receiver");
+	e = name_parse(r->nodes, word, "node", &m->receiver, why);
+	if (e < 0)
+		return e;
+	m->id = message_id_of_text(word_next(at, end));
+	m->name = NAMES_NONE;
+	m->file = r->file;
+	word = word_next(at, end);
+	if (word.n > 0) {
+		e = name_parse(r->operations, word, "operation", &m->name, why);
+		if (e < 0)
+			return e;
+		word = word_next(at, end);
+	}
+	if (word.n > 0)
+		return error_set(why, -EINVAL, "more than six words");
+	return 1;
+}
+
 /* 1 with a message, 0 for a line without one, or -EINVAL, -E2BIG, -ENOMEM. */
 static int line_parse(struct abstract_reader *r, struct slice line, struct message *m,
 		      struct error *why)
@@ -109,45 +166,14 @@ static int line_parse(struct abstract_reader *r, struct slice line, struct messa
 	struct slice word = word_next(&at, end);
 	int e;
 
-	if (word.n == 0 || word.p[0] == '#')
+	if (word.n > 0 ? word.p[0] == '#' : at == end)
 		return 0;
-	for (const char *c = word.p; c < end; c++)
-		if ((unsigned char)*c < ' ' && *c != '\t' && *c != '\r')
-			return error_set(why, -EINVAL, "a control character");
-	e = seconds_parse(word, &m->time_ns);
-	if (e < 0)
-		return error_set(why, -EINVAL, "'%.*s' is no time in seconds",
-				 (int)(word.n < 40 ? word.n : 40), word.p);
-	word = word_next(&at, end);
-	if (op_parse(word, m) < 0)
-		return error_set(why, -EINVAL,
-				 "'%.*s' is none of CALL, RET and MSG (with _SENT or _RECV)",
-				 (int)(word.n < 40 ? word.n : 40), word.n ? word.p : "");
-	word = word_next(&at, end);
-	if (word.n == 0)
-		return error_set(why, -EINVAL, "no sender");
-	e = name_parse(r->nodes, word, "node", &m->sender, why);
-	if (e < 0)
-		return e;
-	word = word_next(&at, end);
-	if (word.n == 0)
-		return error_set(why, -EINVAL, "no receiver");
-	e = name_parse(r->nodes, word, "node", &m->receiver, why);
-	if (e < 0)
-		return e;
-	m->id = message_id_of_text(word_next(&at, end));
-	m->name = NAMES_NONE;
-	m->file = r->file;
-	word = word_next(&at, end);
-	if (word.n > 0) {
-		e = name_parse(r->operations, word, "operation", &m->name, why);
-		if (e < 0)
-			return e;
-		word = word_next(&at, end);
-	}
-	if (word.n > 0)
-		return error_set(why, -EINVAL, "more than six words");
-	return 1;
+	e = words_parse(r, word, &at, end, m, why);
+	/* Words end at a control character, and whatever was missed then was missed because of it.
+	 */
+	if (at < end && kinds[(uint8_t)*at] == CONTROL)
+		return error_set(why, -EINVAL, "a control character");
+	return e;
 }
 
 static int batch_give(struct abstract_reader *r, struct error *error)

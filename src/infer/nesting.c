@@ -16,8 +16,7 @@
  *   - c^-x of zero children is undefined in the text; (1 + c)^-x is used
  *   - children are assigned in the order of their returns
  *   - a parent must have been called before its child; with equal times, before it in the trace
- *   - with a skew window w, both comparisons are loosened by w; delays below zero count as the
- *     smallest
+ *   - with a skew window w, both comparisons are loosened by w, and delays are counted from -w on
  *   - Figure 4 stores the return's time in line 9, and the parents' calls in line 12 are compared
  *     with the time of the child's call, as §5.1.1.1 says */
 #include <errno.h>
@@ -188,6 +187,13 @@ static bool is_self(const struct open_call *p, uint32_t child)
 	return p->call == child;
 }
 
+/* With a window the clocks may make a delay negative, down to the window; counted from there it has
+ * a bin like any other. */
+static unsigned bin_of(const struct nesting *n, const struct open_call *p, const struct call *c)
+{
+	return bins_of(&n->board.bins, c->start_ns - p->open_ns + n->options.skew_ns);
+}
+
 static int vote(struct job *j, const struct call *c, uint32_t child, uint32_t edge, size_t k)
 {
 	struct nesting *n = j->n;
@@ -210,7 +216,7 @@ static int vote(struct job *j, const struct call *c, uint32_t child, uint32_t ed
 			h = scoreboard_histogram(&n->board, edge, p->rank);
 		if (!h)
 			return -ENOMEM;
-		h->raw[bins_of(&n->board.bins, c->start_ns - p->open_ns)] += share;
+		h->raw[bin_of(n, p, c)] += share;
 	}
 	return 0;
 }
@@ -263,9 +269,7 @@ static int choose(struct job *j, const struct call *c, uint32_t child, uint32_t 
 
 		if (!h || is_self(p, child))
 			continue;
-		score = (h->smooth ? h->smooth
-				   : h->raw)[bins_of(&n->board.bins, c->start_ns - p->open_ns)] *
-			penalty(n, p, c);
+		score = (h->smooth ? h->smooth : h->raw)[bin_of(n, p, c)] * penalty(n, p, c);
 		sum += score;
 		if (score > most) {
 			most = score;
