@@ -26,6 +26,10 @@ class Server:
         self.token = None  # sent with every request when set
 
     def start(self):
+        return self.launch().ready()
+
+    def launch(self):
+        """Starts the program and does not wait for it."""
         port_file = self.folder / 'ports.json'
         port_file.unlink(missing_ok=True)
         chosen = [word for name in PORTS for word in (f'--{name}-port', '0')]
@@ -37,6 +41,11 @@ class Server:
             self.process = subprocess.Popen(
                 [self.program, 'serve', '--data', self.folder / 'data', *chosen, '--port-file', port_file, *self.arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        return self
+
+    def ready(self):
+        """Waits until it serves."""
+        port_file = self.folder / 'ports.json'
         end = time.monotonic() + START_SECONDS
         while not port_file.exists():
             assert self.process.poll() is None, f'the server ended with {self.process.returncode}: {self.log.read_text()}'
