@@ -1,4 +1,5 @@
 /* The write-ahead log on an ordinary disk: what goes in comes out, in order, once. */
+#include "golden.h"
 #include "store/wal_t.h"
 
 static int setup(void **state)
@@ -323,6 +324,113 @@ static void several_threads_append_while_another_retires(void **state)
 		assert_true(seen[i]);
 }
 
+/* What the golden log holds: every kind of value, a point, a link, an extra. */
+static struct batch *golden_batch(void)
+{
+	struct batch *b = batch_new(0);
+	struct event *e;
+
+	assert_non_null(b);
+	assert_int_equal(batch_resource(b), 0);
+	batch_attr_string(b, SLICE("service.name"), SLICE("shop"));
+	b->resources[0].attrs = (struct attr_range){0, 1};
+	b->resources[0].schema_url = batch_string(b, SLICE("https://example.org/schema"));
+	assert_int_equal(batch_scope(b), 0);
+	b->scopes[0].name = batch_string(b, SLICE("scope"));
+	b->scopes[0].version = batch_string(b, SLICE("1.2"));
+	e = batch_event(b);
+	e->trace_id = (struct trace_id){{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+	e->id1 = 0x1122334455667788;
+	e->time_ns = 1700000000000000000;
+	e->end_ns = 1700000000000001000;
+	e->name = batch_string(b, SLICE("GET /cart"));
+	e->kind = KIND_SERVER;
+	e->status = STATUS_ERROR;
+	e->attrs = (struct attr_range){(uint32_t)b->attr_n, 5};
+	batch_attr_string(b, SLICE("http.route"), SLICE("/cart"));
+	batch_attr_int(b, SLICE("size"), -5);
+	batch_attr_bool(b, SLICE("cached"), true);
+	batch_attr_double(b, SLICE("load"), 0.25);
+	batch_attr(b, (struct attr){.key = batch_string(b, SLICE("list")),
+				    .type = VALUE_ARRAY,
+				    .children = {batch_nested(b, 2), 2}});
+	b->nested[0] = (struct attr){.type = VALUE_INT, .integer = INT64_MAX};
+	b->nested[1] = (struct attr){.type = VALUE_STRING, .string = batch_string(b, SLICE("x"))};
+	batch_extra(b, 0)->status_message = batch_string(b, SLICE("no stock"));
+	e = batch_event(b);
+	*e = b->events[0];
+	e->type = EVENT_POINT;
+	e->extra = 0;
+	e->attrs = (struct attr_range){0};
+	e = batch_event(b);
+	*e = b->events[1];
+	e->type = EVENT_LINK;
+	batch_extra(b, 2)->link_trace = (struct trace_id){{0xff}};
+	b->owner = batch_string(b, SLICE("local"));
+	b->received_ns = 1700000000000002000;
+	assert_int_equal(batch_seal(b), 0);
+	return b;
+}
+
+/* A log of version 1: a batch with a hash, a cursor alone, both in one.  GOLDEN_WRITE=FILE makes it
+ * anew, for a new version. */
+static void a_log_of_version_1_stays_readable(void **state)
+{
+	struct log *l = *state;
+	const struct store_cursor cursor = {SLICE("features"), 1};
+	struct buffer bytes = {0};
+	struct batch *b = golden_batch();
+	_cleanup_(freep)
+	char *path = fs_path(l->dir, "wal-0000000000000001.log");
+	const char *to = getenv("GOLDEN_WRITE");
+	uint8_t hash[16];
+	int fd;
+
+	log_hash(1, hash);
+	if (to) {
+		struct log_append a;
+		size_t n;
+
+		assert_int_equal(log_open(l), 0);
+		for (int i = 0; i < 3; i++) {
+			a = (struct log_append){.log = l};
+			a.append.batch = i == 1 ? NULL : batch_ref(b);
+			a.append.cursors = &cursor;
+			a.append.cursor_n = i > 0;
+			a.append.has_body_hash = i == 0;
+			memcpy(a.append.body_hash, hash, 16);
+			assert_int_equal(wal_append(l->wal, &a.append), 0);
+			assert_int_equal(log_wait(&a), 0);
+		}
+		log_close(l);
+		assert_int_equal(fs_load(fs_real(), path, SIZE_MAX, &bytes.p, &n), 0);
+		fd = fs_open(fs_real(), to, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+		assert_int_equal(fs_write_all(fs_real(), fd, bytes.p, n, 0), 0);
+		fs_close(fs_real(), fd);
+		bytes.n = n;
+	} else {
+		assert_true(golden_load("wal/1.log", &bytes));
+		fd = fs_open(fs_real(), path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+		assert_true(fd >= 0);
+		assert_int_equal(fs_write_all(fs_real(), fd, bytes.p, bytes.n, 0), 0);
+		fs_close(fs_real(), fd);
+	}
+	assert_int_equal(log_open(l), 0);
+	assert_string_equal(l->told, "");
+	assert_int_equal(l->read_n, 3);
+	assert_batch_equal(l->read[0].batch, b);
+	assert_int_equal(l->read[0].batch->received_ns, b->received_ns);
+	assert_text(batch_text(l->read[0].batch, l->read[0].batch->owner), "local");
+	assert_memory_equal(l->read[0].hash, hash, 16);
+	assert_null(l->read[1].batch);
+	assert_string_equal(l->read[1].cursor_name, "features");
+	assert_int_equal(l->read[1].cursor_seq, 1);
+	assert_batch_equal(l->read[2].batch, b);
+	assert_int_equal(l->read[2].cursor_n, 1);
+	batch_unref(b);
+	buffer_done(&bytes);
+}
+
 #define LOG(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -337,6 +445,7 @@ int main(void)
 		LOG(many_at_once_share_their_syncs),
 		LOG(a_full_queue_refuses_and_says_so),
 		LOG(closing_writes_what_is_queued),
+		LOG(a_log_of_version_1_stays_readable),
 		LOG(several_threads_append_while_another_retires),
 	};
 
