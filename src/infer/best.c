@@ -12,6 +12,7 @@
 #include "infer/best_slots.h"
 
 #define ROUNDS       5
+#define SLOT_MARGIN  0.02 /* nats a parent by which fewer slots may be the worse */
 #define REPEAT_SLACK 0.01 /* of the calls may have no parent before repeated calls are assumed */
 
 /* What is known of one node from windows before. */
@@ -68,7 +69,7 @@ static struct best_node *node_get(struct best *b, uint32_t node)
 	return b->nodes[node];
 }
 
-/* Solves again with alternatives in one slot; keeps what is likelier. */
+/* Solves again with alternatives in one slot; keeps them unless that is clearly less likely. */
 static int solve_slots(struct best *b, struct best_node *n, struct view *v,
 		       const struct em_options *o, const uint8_t *slot, double total)
 {
@@ -88,7 +89,7 @@ static int solve_slots(struct best *b, struct best_node *n, struct view *v,
 	r = single_model_new(v->type_n, v->endpoint_n, slot, &m);
 	if (r == 0)
 		r = em_solve(v, m, o, &b->blocks, &with);
-	if (r == 0 && with > total) {
+	if (r == 0 && with > total - SLOT_MARGIN * v->parent_n) {
 		single_model_free(n->single);
 		n->single = m;
 		return 0;

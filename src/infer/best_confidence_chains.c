@@ -61,10 +61,7 @@ static double step(const struct doubt *d, const struct track *head, const struct
 	if (rest->rest != VIEW_NONE)
 		return repeat_step(d->m, head->kind, v->child_endpoint[rest->rest],
 				   v->child_start[rest->rest] - head->time);
-	if (v->parent_end[own->parent] == VIEW_OPEN)
-		return 0;
-	return repeat_step(d->m, head->kind, repeat_finish(d->m),
-			   v->parent_end[own->parent] - head->time);
+	return repeat_finish_step(d->m, v, own->parent, head->kind, head->time);
 }
 
 static double weight(double change)

@@ -66,18 +66,14 @@ static double gain_of(const struct cutter *x, uint32_t p, const struct half *res
 		time = v->child_start[h->last];
 	}
 	if (rest->rest == VIEW_NONE)
-		return v->parent_end[p] == VIEW_OPEN ? 0
-						     : repeat_step(x->m, kind, repeat_finish(x->m),
-								   v->parent_end[p] - time);
+		return repeat_finish_step(x->m, v, p, kind, time);
 	sum = repeat_step(x->m, kind, v->child_endpoint[rest->rest],
 			  v->child_start[rest->rest] - time);
-	if (v->parent_end[p] == VIEW_OPEN)
-		return sum;
-	return sum + x->finish_weight *
-			     repeat_step(x->m,
-					 repeat_ended(x->m, v->child_endpoint[rest->rest_last]),
-					 repeat_finish(x->m),
-					 v->parent_end[p] - v->child_end[rest->rest_last]);
+	return sum +
+	       x->finish_weight *
+		       repeat_finish_step(x->m, v, p,
+					  repeat_ended(x->m, v->child_endpoint[rest->rest_last]),
+					  v->child_end[rest->rest_last]);
 }
 
 /* Fills the gains; true when some head would rather have another rest. */

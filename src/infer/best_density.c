@@ -97,11 +97,14 @@ static void smooth(const struct density *d, double n, bool is_signed, double *ou
 
 void density_fit(struct density *d, bool is_signed)
 {
-	double out[DENSITY_BINS] = {0}, n = density_mass(d);
+	double out[DENSITY_BINS] = {0}, n = density_mass(d), mean = 0;
 
 	if (n > 0)
 		smooth(d, n, is_signed, out);
-	for (unsigned i = 0; i < DENSITY_BINS; i++)
+	for (unsigned i = 0; i < DENSITY_BINS; i++) {
 		d->log[i] = (float)log(((1 - FLOOR_MASS) * out[i] + FLOOR_MASS / DENSITY_BINS) /
 				       density_width(i, is_signed));
+		mean += d->weight[i] * (double)d->log[i];
+	}
+	d->mean = n > 0 ? (float)(mean / n) : d->log[DENSITY_BINS / 2];
 }

@@ -19,6 +19,7 @@
 struct density {
 	float weight[DENSITY_BINS];
 	float log[DENSITY_BINS]; /* per tick; valid after a fit */
+	float mean;              /* of log, over the weights: what to expect of a delay not seen */
 };
 
 /* Delays beyond 34 years of nanoseconds are all the same. */

@@ -140,9 +140,7 @@ double repeat_score(const struct repeat_model *m, const struct chains *c, uint32
 	}
 	while (walk_end(&w, v->parent_end[parent], &waited))
 		sum += m->log_wait[waited];
-	if (v->parent_end[parent] == VIEW_OPEN)
-		return sum;
-	sum += repeat_step(m, w.kind, repeat_finish(m), v->parent_end[parent] - w.time);
+	sum += repeat_finish_step(m, v, parent, w.kind, w.time);
 	return sum + (double)DENSITY_NEVER * w.out_n;
 }
 

@@ -63,6 +63,18 @@ static inline float repeat_step(const struct repeat_model *m, uint32_t before, u
 	return m->log_next[at] + density_log(d, gap);
 }
 
+/* The same for the finish of a parent, which may not have been seen: then as usual. */
+static inline float repeat_finish_step(const struct repeat_model *m, const struct view *v,
+				       uint32_t parent, uint32_t before, int64_t since)
+{
+	size_t at = (size_t)before * m->after_n + repeat_finish(m);
+	const struct density *d = m->delay[at] ? m->delay[at] : m->flat;
+
+	return m->log_next[at] + (v->parent_end[parent] == VIEW_OPEN
+					  ? d->mean
+					  : density_log(d, v->parent_end[parent] - since));
+}
+
 /* Log-likelihood of a parent with the chain that starts at `first`. */
 double repeat_score(const struct repeat_model *m, const struct chains *c, uint32_t parent,
 		    uint32_t first);

@@ -79,7 +79,8 @@ static int sources_fill(const struct repeat_model *m, const struct view *v, stru
 		}
 	}
 	for (uint32_t k = 0; k < kinds; k++)
-		qsort(all[k].at, all[k].n, sizeof(int64_t), compare_times);
+		if (all[k].n > 1)
+			qsort(all[k].at, all[k].n, sizeof(int64_t), compare_times);
 	return 0;
 }
 

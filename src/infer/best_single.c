@@ -154,6 +154,21 @@ static float start_score(const struct single *s, uint32_t parent, unsigned type,
 			   start - v->parent_start[parent]);
 }
 
+/* The parent's end behind the call that ended last (VIEW_NONE: behind its own start).  An end that
+ * was not seen is as likely as ends usually are, or calls would flock to parents without one. */
+static float end_score(const struct single *s, uint32_t parent, unsigned type, uint32_t last)
+{
+	const struct single_model *m = s->model;
+	const struct view *v = s->view;
+	const struct density *d = last == VIEW_NONE
+					  ? &m->idle[type]
+					  : &m->end[type * m->endpoint_n + v->child_endpoint[last]];
+	int64_t from = last == VIEW_NONE ? v->parent_start[parent] : v->child_end[last];
+
+	return v->parent_end[parent] == VIEW_OPEN ? d->mean
+						  : density_log(d, v->parent_end[parent] - from);
+}
+
 double single_score(const struct single *s, uint32_t parent, const uint32_t *child)
 {
 	const struct single_model *m = s->model;
@@ -181,13 +196,7 @@ double single_score(const struct single *s, uint32_t parent, const uint32_t *chi
 	}
 	if (n <= SINGLE_SETS_MAX)
 		sum += m->log_set[type << n | set];
-	if (v->parent_end[parent] == VIEW_OPEN)
-		return sum;
-	if (last == n)
-		return sum +
-		       density_log(&m->idle[type], v->parent_end[parent] - v->parent_start[parent]);
-	return sum + density_log(&m->end[type * m->endpoint_n + v->child_endpoint[child[last]]],
-				 v->parent_end[parent] - end);
+	return sum + end_score(s, parent, type, last == n ? VIEW_NONE : child[last]);
 }
 
 double single_total(const struct single *s)

@@ -143,12 +143,21 @@ static uint32_t find_call(const struct by_id *ids, size_t n, uint64_t id,
 	return LINK_NONE;
 }
 
+/* A number is written in digits, which read back as text. */
+static uint64_t id_as_text(uint64_t id)
+{
+	char room[MESSAGE_ID_BYTES];
+
+	return message_id_of_text(slice_cstr(message_id_format(id, room)));
+}
+
 int truth_match(const struct truth_reader *r, const struct calls *calls,
 		struct truth_of_calls *ret_truth)
 {
 	_cleanup_(freep)
-	struct by_id *ids = malloc((calls->n + 1) * sizeof(*ids));
+	struct by_id *ids = malloc((2 * calls->n + 1) * sizeof(*ids));
 	struct truth_of_calls t = {.trace_n = r->traces.n};
+	size_t id_n = 0;
 
 	t.links = calloc(calls->n + 1, sizeof(*t.links));
 	t.trace = malloc((calls->n + 1) * sizeof(*t.trace));
@@ -157,14 +166,18 @@ int truth_match(const struct truth_reader *r, const struct calls *calls,
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < calls->n; i++) {
-		ids[i] = (struct by_id){calls->at[i].id, i};
+		uint64_t as_text = id_as_text(calls->at[i].id);
+
+		ids[id_n++] = (struct by_id){calls->at[i].id, i};
+		if (as_text != calls->at[i].id)
+			ids[id_n++] = (struct by_id){as_text, i};
 		t.links[i].parent = LINK_NONE;
 		t.trace[i] = TRUTH_UNKNOWN;
 	}
-	qsort(ids, calls->n, sizeof(*ids), compare_ids);
+	qsort(ids, id_n, sizeof(*ids), compare_ids);
 	for (size_t i = 0; i < r->row_n; i++) {
 		const struct truth_row *row = &r->rows[i];
-		uint32_t call = find_call(ids, calls->n, row->id, &t, true);
+		uint32_t call = find_call(ids, id_n, row->id, &t, true);
 
 		if (call == LINK_NONE) {
 			t.strangers++;
@@ -174,7 +187,7 @@ int truth_match(const struct truth_reader *r, const struct calls *calls,
 		t.links[call].decided = true;
 		t.links[call].confidence = 1;
 		if (row->parent != MESSAGE_NO_ID)
-			t.links[call].parent = find_call(ids, calls->n, row->parent, &t, false);
+			t.links[call].parent = find_call(ids, id_n, row->parent, &t, false);
 	}
 	*ret_truth = t;
 	return 0;

@@ -25,6 +25,13 @@ static const struct sim_node loops[] = {
 	[3] = {3000, 0.4, {{4, 1, 3, false}}},
 	[4] = {700, 0.4, {{0}}},
 };
+/* 2 and 3 are alternatives: one of two, then always 4. */
+static const struct sim_node balanced[] = {
+	[1] = {200, 0.4, {{2, 1, 0, false}, {4, 1, 0, false}}},
+	[2] = {900, 0.4, {{0}}},
+	[3] = {900, 0.4, {{0}}},
+	[4] = {400, 0.3, {{0}}},
+};
 static const struct sim_node fan_out[] = {
 	[1] = {100, 0.3, {{2, 1, 0, false}, {3, 1, 0, true}, {4, 1, 0, true}}},
 	[2] = {2000, 0.4, {{0}}},
@@ -143,6 +150,25 @@ static void a_stream_is_answered_window_by_window(void **state)
 	sim_done(&s);
 }
 
+static void alternatives_are_found(void **state)
+{
+	struct sim s = sim_run(balanced, 1000, 1000, 17);
+	struct call_link *links;
+
+	/* Every other call to 2 goes to 3 instead. */
+	for (size_t i = 0, k = 0; i < s.calls.n; i++)
+		if (s.calls.at[i].callee == 2 && k++ % 2)
+			s.calls.at[i].callee = 3;
+	links = infer(&s);
+	assert_true(sim_right(&s, links) > 0.95);
+	for (uint32_t i = 0; i < s.calls.n; i++)
+		for (uint32_t k = i + 1; k < s.calls.n && k < i + 60; k++)
+			if (links[i].parent == links[k].parent && links[i].parent != LINK_NONE)
+				assert_true(s.calls.at[i].callee / 2 != s.calls.at[k].callee / 2);
+	free(links);
+	sim_done(&s);
+}
+
 static void few_calls_or_none_are_no_trouble(void **state)
 {
 	for (uint32_t paths = 0; paths < 4; paths++) {
@@ -238,6 +264,7 @@ int main(void)
 		cmocka_unit_test(parents_are_found_nearly_as_well_as_if_delays_were_known),
 		cmocka_unit_test(confidence_is_the_share_that_is_right),
 		cmocka_unit_test(a_stream_is_answered_window_by_window),
+		cmocka_unit_test(alternatives_are_found),
 		cmocka_unit_test(few_calls_or_none_are_no_trouble),
 		cmocka_unit_test(calls_without_return_are_possible_parents),
 		cmocka_unit_test(nodes_that_call_themselves_make_no_circle),

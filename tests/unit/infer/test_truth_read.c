@@ -48,6 +48,24 @@ static void rows_find_their_calls(void **state)
 	}
 }
 
+static void ids_that_are_numbers_are_found_by_their_digits(void **state)
+{
+	struct call at[2] = {{.id = message_id_of_number(7)}, {.id = message_id_of_number(12)}};
+	struct calls calls = {at, 2, 2};
+	struct truth_of_calls t;
+	struct truth_reader r;
+	struct error error;
+
+	truth_reader_init(&r);
+	assert_int_equal(truth_reader_feed(&r, slice_cstr("12 7 x\n7 0 x\n"), &error), 0);
+	assert_int_equal(truth_match(&r, &calls, &t), 0);
+	assert_int_equal(t.strangers, 0);
+	assert_int_equal(t.links[1].parent, 0);
+	assert_int_equal(t.links[0].parent, LINK_NONE);
+	truth_of_calls_done(&t);
+	truth_reader_done(&r);
+}
+
 static void wrong_lines_are_refused_with_their_number(void **state)
 {
 	static const char *const texts[] = {"a 0 t\nb 0\n", "a 0 t\nb 0 t x\n", "a 0 t\nb\n"};
@@ -80,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_find_their_calls),
+		cmocka_unit_test(ids_that_are_numbers_are_found_by_their_digits),
 		cmocka_unit_test(wrong_lines_are_refused_with_their_number),
 		cmocka_unit_test(an_endless_line_is_refused),
 	};
