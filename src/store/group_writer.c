@@ -298,6 +298,7 @@ static size_t row_weight(const struct remap *r, const struct event *e)
 int group_writer_row(struct group_writer *g, struct event_ref ref)
 {
 	struct group_row *last = g->row_n ? &g->rows[g->row_n - 1] : NULL;
+	const struct attr *attrs;
 	const struct remap *r;
 	uint32_t at;
 
@@ -309,6 +310,11 @@ int group_writer_row(struct group_writer *g, struct event_ref ref)
 		return -ENOMEM;
 	g->dictionary.remaps[at].used = g->group;
 	r = &g->dictionary.remaps[at];
+	/* They are looked at when the piece ends. */
+	attrs = ref.batch->attrs + event_get(ref)->attrs.first;
+	__builtin_prefetch(attrs);
+	__builtin_prefetch(attrs + 4);
+	__builtin_prefetch(attrs + 8);
 	g->rows[g->row_n++] = (struct group_row){.e = event_get(ref), .remap = at};
 	g->weight += row_weight(r, event_get(ref));
 	return 0;

@@ -68,25 +68,6 @@ static void slots_add(struct slots *s, uint32_t hash, uint32_t number)
 	s->used++;
 }
 
-/* Most of what is compared is equal, and short: a call of memcmp() costs more. */
-static bool words_equal(const uint32_t *a, const uint32_t *b, size_t n)
-{
-	uint32_t differ = 0;
-
-	for (size_t i = 0; i < n; i++)
-		differ |= a[i] ^ b[i];
-	return differ == 0;
-}
-
-static bool values_equal(const uint64_t *a, const uint64_t *b, size_t n)
-{
-	uint64_t differ = 0;
-
-	for (size_t i = 0; i < n; i++)
-		differ |= a[i] ^ b[i];
-	return differ == 0;
-}
-
 /* --- skeletons --- */
 
 uint32_t skeleton_find(const struct shape_table *t, const uint32_t *words, uint32_t field_n,
@@ -104,7 +85,8 @@ uint32_t skeleton_find(const struct shape_table *t, const uint32_t *words, uint3
 			continue;
 		k = &t->skeletons[s->slots[at].number - 1];
 		if (k->field_n == field_n &&
-		    words_equal(skeleton_words(t, k), words, WORD_FIELDS + field_n))
+		    bytes_equal((const char *)skeleton_words(t, k), (const char *)words,
+				(WORD_FIELDS + field_n) * sizeof(*words)))
 			return s->slots[at].number - 1;
 	}
 	return NONE;
@@ -211,10 +193,10 @@ uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *val
 {
 	struct skeleton *k = &t->skeletons[skeleton];
 	size_t bytes = k->fixed_n * sizeof(*values);
-	uint64_t hash = hash_bytes(values, bytes, t->seed + skeleton);
-	uint32_t h = (uint32_t)(hash >> 32);
 	struct slots *s = &t->by_values;
+	uint32_t h;
 
+	h = (uint32_t)(hash_bytes(values, bytes, t->seed + skeleton) >> 32);
 	for (size_t at = s->n ? h & (s->n - 1) : 0; s->n && s->slots[at].number != 0;
 	     at = (at + 1) & (s->n - 1)) {
 		const struct shape_row *shape;
@@ -223,7 +205,8 @@ uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *val
 			continue;
 		shape = &t->shapes[s->slots[at].number - 1];
 		if (shape->skeleton == skeleton &&
-		    values_equal(t->values + shape->value_first, values, k->fixed_n))
+		    bytes_equal((const char *)(t->values + shape->value_first),
+				(const char *)values, bytes))
 			return s->slots[at].number - 1;
 	}
 	if (!vec_reserve(&t->shapes, &t->shape_capacity, t->shape_n + 1, sizeof(*t->shapes)) ||
