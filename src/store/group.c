@@ -130,7 +130,7 @@ static int row_room(struct segment_group *g)
 	free(g->pieces);
 	/* One piece of memory for all arrays of one width. */
 	wide = g->durations = malloc((10 * n + 10) * sizeof(*wide));
-	narrow = g->codes = malloc((5 * n + 5) * sizeof(*narrow));
+	narrow = g->codes = malloc((7 * n + 7) * sizeof(*narrow));
 	g->pieces = malloc((n + 1) * sizeof(*g->pieces));
 	if (!wide || !narrow || !g->pieces)
 		return -ENOMEM;
@@ -146,6 +146,9 @@ static int row_room(struct segment_group *g)
 	g->piece_first = narrow += n + 1;
 	g->parents = (int32_t *)(narrow += n + 1);
 	g->child = (int32_t *)(narrow += n + 1);
+	g->counts = narrow += n + 1;
+	g->forms = (uint16_t *)(narrow += n + 1);
+	g->no_units = g->no_seqs = false;
 	g->row_capacity = n;
 	return 0;
 }
@@ -288,9 +291,15 @@ int group_need_codes(struct segment_group *g)
 		r = group_decoded(g, BLOCK_SHAPE,
 				  column_decode_codes(g->codec, block, g->zone->rows,
 						      g->zone->shape_n, g->codes));
-	if (r == 0)
-		g->have |= HAVE_CODES;
-	return r;
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		g->forms[i] = group_shape(g, i)->form;
+	memset(g->counts, 0, g->zone->shape_n * sizeof(*g->counts));
+	for (uint32_t i = 0; i < g->zone->rows; i++)
+		g->counts[g->codes[i]]++;
+	g->have |= HAVE_CODES;
+	return 0;
 }
 
 int group_shapes(struct segment_group *g, const uint32_t **ret_codes)

@@ -13,8 +13,8 @@ int group_need_loose(struct segment_group *g)
 
 	if (r < 0 || g->have & HAVE_LOOSE)
 		return r;
-	for (uint32_t i = 0; i < g->zone->rows; i++)
-		n += group_shape(g, g->codes[i])->loose_n;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		n += (size_t)group_shape(g, i)->loose_n * g->counts[i];
 	if (n > COLUMN_MAX_VALUES)
 		return group_bad(g, "loose attributes");
 	r = group_block(g, BLOCK_LOOSE, n, &block);
@@ -43,15 +43,12 @@ int group_need_expected(struct segment_group *g)
 			 sizeof(*g->expected)))
 		return -ENOMEM;
 	memset(g->expected, 0, ((size_t)t->column_n + 1) * sizeof(*g->expected));
-	memset(g->scratch, 0, g->zone->shape_n * sizeof(*g->scratch));
-	for (uint32_t i = 0; i < g->zone->rows; i++)
-		g->scratch[g->codes[i]]++;
 	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
 		const struct shape *s = group_shape(g, i);
 
 		for (uint32_t e = s->entry_first; e < s->entry_first + s->entry_n; e++)
 			if (t->entries[e].class == ENTRY_VAR && t->entries[e].type != VALUE_EMPTY)
-				g->expected[t->entry_columns[e]] += g->scratch[i];
+				g->expected[t->entry_columns[e]] += g->counts[i];
 	}
 	for (size_t i = 0; i < g->loose_n; i++)
 		g->expected[g->loose[i]] += t->columns[g->loose[i]].type != VALUE_EMPTY;

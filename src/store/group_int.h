@@ -40,7 +40,9 @@ struct segment_group {
 	/* Decoded when first asked for: a bit of `have` for each.  Room for zone->rows or more. */
 	uint32_t have;
 	size_t row_capacity;
-	uint32_t *codes; /* local shapes */
+	uint32_t *codes;  /* local shapes */
+	uint32_t *counts; /* rows of each local shape */
+	uint16_t *forms;  /* of each local shape */
 	uint32_t *shapes;
 	uint64_t *durations, *times, *id1, *id2, *units, *seqs;
 	int32_t *parents; /* rows of the group, or -1 */
@@ -52,7 +54,8 @@ struct segment_group {
 	size_t loose_n, loose_capacity;
 	uint8_t (*uuids)[UUID_BYTES];
 	size_t uuid_capacity;
-	uint64_t *scratch;
+	uint64_t *scratch;      /* two a row */
+	bool no_units, no_seqs; /* those arrays are all zero, for any group */
 
 	/* Values that each column must have, from the shapes of all rows. */
 	uint64_t *expected;
@@ -103,6 +106,12 @@ int group_need_column(struct segment_group *g, struct loaded_column *c);
 /* Makes up c->rows. */
 int group_need_column_rows(struct segment_group *g, struct loaded_column *c);
 struct loaded_column *group_find_column(struct segment_group *g, uint32_t column);
+
+/* The form of a row, once group_need_codes() was there. */
+static inline uint32_t group_form(const struct segment_group *g, uint32_t row)
+{
+	return g->forms[g->codes[row]];
+}
 
 static inline const struct shape *group_shape(const struct segment_group *g, uint32_t local)
 {

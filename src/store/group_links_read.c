@@ -10,8 +10,8 @@ static uint32_t count_form(const struct segment_group *g, uint32_t mask, uint32_
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < g->zone->rows; i++)
-		n += (group_shape(g, g->codes[i])->form & mask) == form;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		n += (g->forms[i] & mask) == form ? g->counts[i] : 0;
 	return n;
 }
 
@@ -61,7 +61,7 @@ static int need_id1(struct segment_group *g)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			uint32_t in = i - g->piece_first[p];
 
-			switch (group_shape(g, g->codes[i])->form & ID1_MASK) {
+			switch (group_form(g, i) & ID1_MASK) {
 			case ID1_COLUMN:
 				g->id1[i] = *id++;
 				break;
@@ -99,7 +99,7 @@ static int need_id2(struct segment_group *g)
 
 			g->parents[i] = -1;
 			g->id2[i] = 0;
-			switch (group_shape(g, g->codes[i])->form & ID2_MASK) {
+			switch (group_form(g, i) & ID2_MASK) {
 			case ID2_COLUMN:
 				g->id2[i] = *id++;
 				break;
@@ -140,7 +140,7 @@ static void read_times(struct segment_group *g, uint32_t piece, const uint64_t *
 	for (uint32_t i = first; i < end; i++)
 		g->child[i] = -1;
 	for (uint32_t i = first; i < end; i++) {
-		uint32_t form = group_shape(g, g->codes[i])->form;
+		uint32_t form = group_form(g, i);
 		bool point = form_is_point(form);
 		int32_t parent = g->parents[i];
 		uint64_t base = last;
@@ -184,7 +184,7 @@ static int get_by_shape(struct segment_group *g, enum group_block id, uint64_t *
 
 	for (uint32_t i = 0; i < g->zone->rows; i++) {
 		shapes[n] = g->codes[i];
-		n += form_has(group_shape(g, g->codes[i])->form, id);
+		n += form_has(group_form(g, i), id);
 	}
 	*ret_n = n;
 	r = group_block(g, id, n, &block);
@@ -229,7 +229,7 @@ int group_need_durations(struct segment_group *g)
 		return r;
 	for (uint32_t p = 0; p < g->zone->pieces; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
-			uint32_t form = group_shape(g, g->codes[i])->form & END_MASK;
+			uint32_t form = group_form(g, i) & END_MASK;
 
 			g->durations[i] = form == END_COLUMN  ? *from++
 					  : form == END_WHOLE ? (uint64_t)g->piece_duration[p]
@@ -239,21 +239,33 @@ int group_need_durations(struct segment_group *g)
 	return 0;
 }
 
+/* Numbers that few groups have: for those without, the zeros of an earlier one do. */
+static int need_rare(struct segment_group *g, enum group_block id, uint32_t bit, uint64_t *to,
+		     bool *none)
+{
+	uint32_t n = count_form(g, bit, bit);
+	const uint64_t *from = g->scratch;
+	int r = get_u64(g, id, n, g->scratch);
+
+	if (r < 0 || (n == 0 && *none))
+		return r;
+	for (uint32_t i = 0; i < g->zone->rows; i++)
+		to[i] = group_form(g, i) & bit ? *from++ : 0;
+	if (n == 0 && g->zone->rows < g->row_capacity)
+		memset(to, 0, g->row_capacity * sizeof(*to));
+	*none = n == 0;
+	return 0;
+}
+
 int group_need_units(struct segment_group *g)
 {
 	int r = group_need_codes(g);
 
 	if (r < 0 || g->have & HAVE_UNITS)
 		return r;
-	for (int part = 0; part < 2 && r == 0; part++) {
-		uint32_t bit = part ? FORM_SEQ : FORM_UNIT, n = count_form(g, bit, bit);
-		uint64_t *to = part ? g->seqs : g->units;
-		const uint64_t *from = g->scratch;
-
-		r = get_u64(g, part ? BLOCK_SEQ : BLOCK_UNIT, n, g->scratch);
-		for (uint32_t i = 0; i < g->zone->rows && r == 0; i++)
-			to[i] = group_shape(g, g->codes[i])->form & bit ? *from++ : 0;
-	}
+	r = need_rare(g, BLOCK_UNIT, FORM_UNIT, g->units, &g->no_units);
+	if (r == 0)
+		r = need_rare(g, BLOCK_SEQ, FORM_SEQ, g->seqs, &g->no_seqs);
 	if (r == 0)
 		g->have |= HAVE_UNITS;
 	return r;
