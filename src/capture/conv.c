@@ -24,21 +24,35 @@
 #define FIRST_WINDOW   512
 #define MAX_PIECE      (16 << 10) /* given to a parser at once, so that windows stay small */
 
-/* Ends damaged calls at the head of the queue: their end is somewhere before `before_ns`. */
+/* Ends the oldest call, whose end was lost: it was somewhere before `last_ns`. */
+static int settle(struct conv *c, int64_t last_ns)
+{
+	if (c->oldest->reply_ns) {
+		c->shared->stats.guessed_ends++;
+		return conv_return_at(c, c->oldest, last_ns);
+	}
+	c->shared->stats.unanswered++;
+	conv_forget(c, c->oldest);
+	return 0;
+}
+
 static int settle_damaged(struct conv *c, int64_t last_ns)
 {
 	int r = 0;
 
-	while (r == 0 && c->oldest && c->oldest->damaged) {
-		if (c->oldest->reply_ns) {
-			c->shared->stats.guessed_ends++;
-			r = conv_return_at(c, c->oldest, last_ns);
-		} else {
-			c->shared->stats.unanswered++;
-			conv_forget(c, c->oldest);
-		}
-	}
+	while (r == 0 && c->oldest && c->oldest->damaged)
+		r = settle(c, last_ns);
 	return r;
+}
+
+/* Has the client, before it made the next call, received bytes that come behind those at which this
+ * call's answer could begin, and are those of `seq` even later?  Then this call was answered. */
+static bool was_answered(const struct open_call *call, uint32_t seq)
+{
+	const struct open_call *next = call->next;
+
+	return next && call->has_ack && next->has_ack && (int32_t)(next->ack - call->ack) > 0 &&
+	       (int32_t)(seq - next->ack) >= 0;
 }
 
 static void window_free(struct conv *c, struct conv_half *h)
@@ -238,14 +252,14 @@ static void lose(struct conv *c, enum side side)
 {
 	struct conv_half *h = &c->half[side];
 
+	if (c->protocol->fifo && side == SIDE_SERVER && c->oldest)
+		c->oldest->damaged = true;
+	if (c->protocol->gap)
+		c->protocol->gap(c, side, h->n ? slice_of(h->window, h->n) : SLICE(""));
 	h->n = 0;
 	h->skip = 0;
 	h->lost = true;
 	h->tried = 0;
-	if (c->protocol->fifo && side == SIDE_SERVER && c->oldest)
-		c->oldest->damaged = true;
-	if (c->protocol->gap)
-		c->protocol->gap(c, side);
 	if (c->losses < MAX_LOSSES)
 		c->losses++;
 }
@@ -337,7 +351,11 @@ static bool found(struct conv *c, enum side side, struct slice bytes, int64_t la
 		return false;
 	}
 	h->lost = false;
-	if (c->protocol->fifo && side == SIDE_SERVER && c->oldest && c->oldest->damaged) {
+	if (!c->protocol->fifo || side == SIDE_CLIENT)
+		return true;
+	while (c->oldest && was_answered(c->oldest, h->next_seq - (uint32_t)bytes.n))
+		settle(c, last_ns);
+	if (c->oldest && c->oldest->damaged) {
 		if (!c->oldest->reply_ns || (c->protocol->parts && c->open_n == 1))
 			c->oldest->damaged = false; /* its answer begins here, or goes on */
 		else if (!c->protocol->parts)

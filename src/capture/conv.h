@@ -29,6 +29,8 @@ struct open_call {
 	uint32_t tag;     /* the request it belongs to, by what the wire says; NAMES_NONE */
 	uint16_t mark;    /* the parser's own */
 	bool damaged;     /* bytes of it were lost */
+	bool has_ack;
+	uint32_t ack; /* of the server's bytes, its client had everything before this one */
 };
 
 /* A call that has ended, for whoever wants more than two messages. */
@@ -79,7 +81,9 @@ struct conv_half {
 	bool lost;     /* looking for a place to start again */
 	uint8_t tried; /* segments looked at since */
 	bool closed;
-	uint64_t skip;     /* bytes the parser is not interested in */
+	uint64_t skip; /* bytes the parser is not interested in */
+	bool has_ack;
+	uint32_t ack;      /* what this side has received of the other, as its packets say */
 	uint32_t head_seq; /* TCP's number of the first unread byte */
 	uint32_t next_seq; /* and of the one behind the last */
 	int64_t head_ns;   /* when the first unread byte came */

@@ -210,6 +210,8 @@ struct open_call *conv_call_at(struct conv *c, uint64_t key, uint32_t name, stru
 		.start_ns = start_ns,
 		.name = name,
 		.tag = NAMES_NONE,
+		.has_ack = c->half[SIDE_CLIENT].has_ack,
+		.ack = c->half[SIDE_CLIENT].ack,
 	};
 	if (c->newest)
 		c->newest->next = call;

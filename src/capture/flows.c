@@ -401,8 +401,13 @@ static int tcp_packet(struct flows *f, const struct ip_packet *ip, int64_t time_
 	from = toward_of(flow, 1 - direction);
 	back = out_of(f, &from);
 	r = 0;
-	if (flags & ACK)
+	if (flags & ACK) {
+		struct conv_half *h = &flow->conv.half[conv_side(&flow->conv, to.side)];
+
+		h->ack = ack;
+		h->has_ack = true;
 		r = stream_ack(&flow->stream[1 - direction], ack, time_ns, &back);
+	}
 	/* A stream begins with its first byte; an acknowledgement alone says nothing of it. */
 	if (r == 0 && (g.wire_n > 0 || g.fin || flow->stream[direction].started))
 		r = stream_segment(&flow->stream[direction], &g, &out);

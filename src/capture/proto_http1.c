@@ -286,11 +286,21 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 				   : answer(c, s, slice_first(bytes, n));
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct http1 *s = c->state;
+	bool head = s->phase[side] == HEAD && detect(unread, side) == DETECT_YES;
 
 	s->phase[side] = HEAD;
+	/* A head whose end is missing: the call is there, the answer has begun. */
+	if (head && side == SIDE_CLIENT) {
+		struct slice line = slice_cut(&unread, '\n'), method = slice_cut(&line, ' ');
+
+		conv_call(c, CONV_NO_KEY,
+			  conv_operation(c, method, slice_trim(slice_cut(&line, ' '))), unread);
+	} else if (head && conv_oldest(c)) {
+		conv_reply(c, conv_oldest(c));
+	}
 }
 
 static void closed(struct conv *c, enum side side)

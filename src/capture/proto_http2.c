@@ -356,7 +356,7 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return side == SIDE_CLIENT ? client(c, s, bytes) : server(c, s, bytes);
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct http2 *s = c->state;
 

@@ -209,7 +209,7 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return side == SIDE_CLIENT ? request(c, bytes) : answer(c, s, bytes);
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct memcached *s = c->state;
 

@@ -87,7 +87,7 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return (ssize_t)(HEAD + (size_t)load_be32(p + 8));
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct memcached_binary *s = c->state;
 

@@ -137,7 +137,7 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return (ssize_t)length;
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct mongodb *s = c->state;
 

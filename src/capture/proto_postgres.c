@@ -276,14 +276,22 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return side == SIDE_CLIENT ? request(c, c->state, bytes) : answer(c, c->state, bytes);
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct postgres *s = c->state;
 
 	s->started = true;
 	s->answering = false;
-	if (side == SIDE_CLIENT)
-		s->batch = false;
+	if (side == SIDE_SERVER)
+		return;
+	/* A statement whose end is missing. */
+	if (unread.n > 5 && strchr("QPBF", unread.p[0]) && !s->batch) {
+		char verb[VERB_BYTES];
+		struct slice name = name_of(s, (uint8_t)unread.p[0], slice_from(unread, 5), verb);
+
+		conv_call(c, CONV_NO_KEY, conv_operation(c, name, slice_of(NULL, 0)), unread);
+	}
+	s->batch = false;
 }
 
 const struct protocol proto_postgres = {

@@ -261,7 +261,7 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return side == SIDE_CLIENT ? request(c, s, bytes) : answer(c, s, bytes);
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct redis *s = c->state;
 

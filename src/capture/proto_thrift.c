@@ -136,7 +136,7 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 	return (ssize_t)length + 4;
 }
 
-static void gap(struct conv *c, enum side side)
+static void gap(struct conv *c, enum side side, struct slice unread)
 {
 	struct thrift *s = c->state;
 

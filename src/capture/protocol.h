@@ -47,9 +47,11 @@ struct protocol {
 	 * at all, so that an end that needs no further byte is noticed. */
 	ssize_t (*parse)(struct conv *c, enum side side, struct slice bytes);
 
-	/* Bytes of one side were lost outside of what parse() asked to pass over.  Parsing goes on
-	 * at the next segment that detect() takes.  Open calls have been seen to. */
-	void (*gap)(struct conv *c, enum side side);
+	/* Bytes of one side were lost outside of what parse() asked to pass over.  `unread` is what
+	 * was kept and will be dropped: the beginning of a message, perhaps (captures may cut
+	 * packets short).  Parsing goes on at the next segment that detect() takes.  Open calls
+	 * have been seen to. */
+	void (*gap)(struct conv *c, enum side side, struct slice unread);
 
 	/* No more bytes will come from this side.  May be NULL. */
 	void (*closed)(struct conv *c, enum side side);

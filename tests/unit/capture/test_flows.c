@@ -1,5 +1,7 @@
 /* Connections: beginnings, ends, ports used again, sightings, bounds; and the whole way of a
  * capture. */
+#include <stdio.h>
+
 #include "capture/capture.h"
 #include "frames.h"
 
@@ -180,6 +182,68 @@ static void two_captures_agree_on_ids(void **state)
 	buffer_done(&first);
 }
 
+/* Ten requests, one after the other, on one connection; packet `without` is not seen, and packets
+ * are cut to `snap` bytes. */
+static void ten_requests(struct run *run, int without, uint32_t snap)
+{
+	for (int i = 0; i < 10; i++)
+		for (int back = 0; back < 2; back++) {
+			uint32_t up = 100 + 18 * (uint32_t)i, down = 500 + 38 * (uint32_t)i;
+			struct tcp_frame f =
+				back ? DOWN(down, up + 18, 16, ANSWER) : UP(up, down, 16, REQUEST);
+			struct buffer b = {0};
+			struct packet p;
+
+			if (i * 2 + back == without)
+				continue;
+			frame_make(&b, &f);
+			p = frame_packet(&b, LINK_RAW, (int64_t)(i * 100 + back * 7) * 1000000);
+			p.n = MIN(p.n, snap);
+			assert_int_equal(capture_packet(&run->capture, &p), 0);
+			buffer_done(&b);
+		}
+	assert_int_equal(capture_finish(&run->capture), 0);
+}
+
+static void a_lost_packet_costs_its_call_and_no_other(void **state)
+{
+	for (int without = 0; without < 20; without++) {
+		struct run *run = run_new(&(struct capture_options){0});
+		int found = 0;
+
+		ten_requests(run, without, UINT32_MAX);
+		for (int i = 0; i < 10; i++) {
+			char call[60], ret[60];
+
+			snprintf(call, sizeof(call), "%d CALL ", i * 100);
+			snprintf(ret, sizeof(ret), "\n%d RET ", i * 100 + 7);
+			if (i * 2 != without && i * 2 + 1 != without) {
+				assert_non_null(strstr(buffer_cstr(&run->out), call));
+				assert_non_null(strstr(buffer_cstr(&run->out), ret));
+				found++;
+			}
+		}
+		assert_int_equal(found, 9);
+		assert_int_equal(run->capture.shared.stats.returns, 9);
+		run_free(run);
+	}
+}
+
+static void packets_cut_by_the_capture_still_tell_the_calls(void **state)
+{
+	/* 40 bytes of headers, and of the payload too little for a head to end in. */
+	for (uint32_t snap = 48; snap < 70; snap++) {
+		struct run *run = run_new(&(struct capture_options){0});
+
+		ten_requests(run, -1, snap);
+		assert_int_equal(run->capture.shared.stats.calls, 10);
+		assert_true(run->capture.shared.stats.returns >=
+			    9); /* the last end cannot be told */
+		assert_non_null(strstr(buffer_cstr(&run->out), "\n807 RET "));
+		run_free(run);
+	}
+}
+
 static void connections_and_memory_are_bounded(void **state)
 {
 	struct run *run =
@@ -277,6 +341,8 @@ int main(void)
 		cmocka_unit_test(a_capture_that_begins_later_finds_the_client_by_content),
 		cmocka_unit_test(ipv6_is_the_same),
 		cmocka_unit_test(two_captures_agree_on_ids),
+		cmocka_unit_test(a_lost_packet_costs_its_call_and_no_other),
+		cmocka_unit_test(packets_cut_by_the_capture_still_tell_the_calls),
 		cmocka_unit_test(connections_and_memory_are_bounded),
 		cmocka_unit_test(rules_name_nodes_and_shared_addresses),
 		cmocka_unit_test(the_wire_tells_who_caused_whom),
