@@ -175,6 +175,21 @@ static bool is_new(struct taken *t, struct slice owner)
 	}
 }
 
+/* "10.0.0.7" of "10.0.0.7:53422", "::1" of "[::1]:53422".  The port is the kernel's choice for one
+ * connection: with it every connection would pass for another sender. */
+static struct slice host_of(struct slice peer)
+{
+	size_t n = peer.n;
+
+	while (n > 0 && peer.p[n - 1] != ':')
+		n--;
+	if (n == 0)
+		return peer;
+	if (n > 2 && peer.p[0] == '[' && peer.p[n - 2] == ']')
+		return slice_of(peer.p + 1, n - 3);
+	return slice_of(peer.p, n - 1);
+}
+
 /* Fails the request and returns NULL where the body does not become a batch. */
 static struct batch *decode(struct taken *t, struct slice owner)
 {
@@ -184,7 +199,7 @@ static struct batch *decode(struct taken *t, struct slice owner)
 	struct redact_count redacted = {0};
 	size_t sampled_out = 0;
 	struct error error = {0};
-	struct slice peer = slice_cstr(t->req->peer);
+	struct slice peer = host_of(slice_cstr(t->req->peer));
 	int r = batch ? t->form->decode(t->req->body, batch, &t->tally, &error) : -ENOMEM;
 
 	if (r < 0 && r != -ENOMEM) {
