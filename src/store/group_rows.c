@@ -157,7 +157,8 @@ static struct builder *get_builder(struct making *m, uint32_t resource_number)
 	if (!vec_reserve(&m->builders, &m->builder_capacity, m->builder_n + 1,
 			 sizeof(*m->builders)))
 		return NULL;
-	to.b = batch_new(m->row_n * BYTES_PER_ROW);
+	/* Most groups come from one source.  Where there are many, each has few rows. */
+	to.b = batch_new(m->builder_n == 0 ? m->row_n * BYTES_PER_ROW : 0);
 	to.strings = calloc((size_t)f->strings + f->resources + f->scopes, sizeof(*to.strings));
 	if (!to.b || !to.strings) {
 		batch_unref(to.b);
