@@ -40,8 +40,9 @@ struct wal_record_header {
 	uint32_t owner, sender;
 	uint32_t strings, text_n, event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
 	uint32_t zero;
+	uint64_t kept_threshold;
 };
-_Static_assert(sizeof(struct wal_record_header) == 128, "docs/format/wal.md");
+_Static_assert(sizeof(struct wal_record_header) == 136, "docs/format/wal.md");
 
 enum wal_record_bits { WAL_HAS_HASH = 1, WAL_HAS_BATCH = 2 };
 
@@ -119,7 +120,7 @@ uint64_t wal_payload_bytes(const struct wal_record_header *h);
 /* Is this a header of that file, with a length that fits its counts? */
 bool wal_record_header_ok(const struct wal_record_header *h, uint64_t check_seed);
 
-/* Is the payload (bytes - 128 of them) what the header says, a batch without wrong indices? */
+/* Is the payload (all behind the header) what the header says, a batch without wrong indices? */
 struct wal_loaded {
 	struct batch *batch;
 	struct store_cursor cursors[WAL_CURSORS_MOST];

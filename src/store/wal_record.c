@@ -173,6 +173,7 @@ size_t wal_item_parts(const struct wal_item *item, uint64_t check_seed, struct w
 		h->received_ns = b->received_ns;
 		h->owner = b->owner;
 		h->sender = b->sender;
+		h->kept_threshold = b->kept_threshold;
 		h->strings = (uint32_t)b->strings;
 		h->text_n = (uint32_t)b->text_n;
 		h->event_n = (uint32_t)b->event_n;
@@ -229,6 +230,7 @@ static struct batch *batch_of(const struct wal_record_header *h, char **at)
 	b->refs = 1;
 	b->owner = h->owner;
 	b->sender = h->sender;
+	b->kept_threshold = h->kept_threshold;
 	b->received_ns = h->received_ns;
 	b->event_n = b->event_capacity = h->event_n;
 	b->attr_n = b->attr_capacity = h->attr_n;

@@ -368,6 +368,7 @@ static struct batch *golden_batch(void)
 	batch_extra(b, 2)->link_trace = (struct trace_id){{0xff}};
 	b->owner = batch_string(b, SLICE("local"));
 	b->received_ns = 1700000000000002000;
+	b->kept_threshold = (uint64_t)3 << 54;
 	assert_int_equal(batch_seal(b), 0);
 	return b;
 }
@@ -420,6 +421,7 @@ static void a_log_of_version_1_stays_readable(void **state)
 	assert_int_equal(l->read_n, 3);
 	assert_batch_equal(l->read[0].batch, b);
 	assert_int_equal(l->read[0].batch->received_ns, b->received_ns);
+	assert_int_equal(l->read[0].batch->kept_threshold, b->kept_threshold);
 	assert_text(batch_text(l->read[0].batch, l->read[0].batch->owner), "local");
 	assert_memory_equal(l->read[0].hash, hash, 16);
 	assert_null(l->read[1].batch);
