@@ -12,10 +12,10 @@
 struct infer_values {
 	struct messages_options input;
 	int64_t mode, format, sort, top, skew_ns, bin_base_ns, quantum_ns, max_lag_ns, least;
-	int64_t window_ns, max_calls;
+	int64_t window_ns, max_calls, after_reply_ns;
 	const char *smooth, *root, *score;
 	struct option_list compare;
-	bool calls, derived, messages;
+	bool calls, derived, messages, alike;
 };
 
 #define CONVOLUTION_MODE "convolution"
@@ -56,6 +56,11 @@ static const struct option infer_options[] = {
 	 .max = 1000000000,
 	 .doc = "at most this many patterns; 0 is all",
 	 .offset = offsetof(struct infer_values, top)},
+	{.name = "alike",
+	 .type = OPTION_BOOL,
+	 .doc = "add up patterns that differ only in which of several like nodes did the work, as behind "
+		"a load balancer",
+	 .offset = offsetof(struct infer_values, alike)},
 	{.name = "calls",
 	 .type = OPTION_BOOL,
 	 .doc = "json: every call with its parent and the confidence, too",
@@ -100,6 +105,12 @@ static const struct option infer_options[] = {
 	 .value = "BINS",
 	 .doc = "nesting: smooth the delays by this many bins; helps where clocks differ",
 	 .offset = offsetof(struct infer_values, smooth)},
+	{.name = "after-reply",
+	 .type = OPTION_DURATION,
+	 .fallback = "0s",
+	 .doc = "nesting: a node may make calls for this long after it has replied, as a cache that "
+		"writes back does",
+	 .offset = offsetof(struct infer_values, after_reply_ns)},
 	{.name = "bin-base",
 	 .type = OPTION_DURATION,
 	 .fallback = "0s",
@@ -251,6 +262,23 @@ static int window_end(void *context, const struct linking_window *w)
 	return ws->v->window_ns > 0 ? window_show(ws, w) : 0;
 }
 
+/* Patterns of like nodes take the place of the others. */
+static int alike_merge(struct inferred *in)
+{
+	struct patterns merged;
+	struct names names;
+	int r = patterns_alike(&in->patterns, &merged, &names);
+
+	if (r < 0)
+		return r;
+	patterns_done(&in->patterns);
+	names_done(&in->nodes);
+	in->nodes = names;
+	in->patterns = merged;
+	in->patterns.nodes = &in->nodes;
+	return 0;
+}
+
 /* Reads all files and links their calls, window by window. */
 static int calls_link(struct inferred *in, const struct infer_values *v, char *const *files,
 		      int file_n, bool quiet)
@@ -270,6 +298,8 @@ static int calls_link(struct inferred *in, const struct infer_values *v, char *c
 	int code, r;
 
 	options.infer.skew_ns = v->skew_ns;
+	options.infer.after_reply_ns = v->after_reply_ns;
+	options.settle_ns += 2 * v->after_reply_ns;
 	options.infer.bin_base_ns = v->bin_base_ns;
 	options.infer.smooth = strtod(v->smooth, NULL);
 	if (linking_new(&options, &in->patterns, &linking) < 0)
@@ -278,6 +308,8 @@ static int calls_link(struct inferred *in, const struct infer_values *v, char *c
 	code = messages_read(&input, linking_sink(linking), files, file_n);
 	if (code == EXIT_OK) {
 		r = linking_finish(linking);
+		if (r == 0 && v->alike)
+			r = alike_merge(in);
 		if (r == 0 && !(in->rank = patterns_rank(&in->patterns, in->order)))
 			r = -ENOMEM;
 		if (r < 0)

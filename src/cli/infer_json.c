@@ -61,7 +61,10 @@ static void pattern(struct json_writer *w, const struct inferred *in, size_t num
 		    const struct pattern *p)
 {
 	double own, all = inferred_latency(in);
-	uint32_t costs = pattern_costliest(p, &own);
+	uint32_t costs = pattern_costliest(p, &own), outlier;
+	_cleanup_(freep)
+	double *critical = malloc(p->hop_n * sizeof(*critical));
+	double excess;
 	char id[MESSAGE_ID_BYTES];
 
 	json_begin_object(w);
@@ -91,6 +94,26 @@ static void pattern(struct json_writer *w, const struct inferred *in, size_t num
 	json_put_i64(w, p->slowest_start_ns);
 	ns(w, "latency_ns", (double)p->slowest_ns);
 	json_end_object(w);
+	outlier = pattern_outlier(p, &excess);
+	json_put_name(w, "outlier");
+	if (outlier == PATTERN_NONE) {
+		json_put_null(w);
+	} else {
+		json_begin_object(w);
+		json_put_name(w, "hop");
+		json_put_u64(w, outlier);
+		json_put_name(w, "node");
+		json_put_string(w, names_get(&in->nodes, p->hops[outlier].node));
+		ns(w, "excess_ns", excess);
+		json_end_object(w);
+	}
+	json_put_name(w, "critical_ns");
+	json_begin_array(w);
+	if (critical)
+		pattern_critical(p, critical);
+	for (uint32_t i = 0; critical && i < p->hop_n; i++)
+		json_put_i64(w, (int64_t)critical[i]);
+	json_end_array(w);
 	json_put_name(w, "hops_not_shown");
 	json_put_u64(w, p->cut_hops);
 	json_put_name(w, "hops");

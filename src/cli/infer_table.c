@@ -2,11 +2,12 @@
  * timeline.
  *
  *   #1  C → WS1  1,204 paths, 160ms on average, 31% of all latency; AUTH costs most, 38ms each
- *     WS1               160ms  ━━━━━━────────────────━━━━━━━━━━━─────────────━━
- *       AUTH     +30ms   46ms        ━━━━━━━━━──━━
- *         DB1    +30ms    8ms                 ━━
+ *   * WS1               160ms  ━━━━━━────────────────━━━━━━━━━━━─────────────━━
+ *   *   AUTH     +30ms   46ms        ━━━━━━━━━──━━
+ *   *     DB1    +30ms    8ms                 ━━
  *
- * A thick line is time of the node's own, a thin one is waiting for others. */
+ * A thick line is time of the node's own, a thin one is waiting for others; a star marks what the
+ * path had to wait for. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -16,6 +17,7 @@
 #include "cli/text.h"
 
 #define TREE_PATTERNS  3 /* shown as trees behind the table */
+#define OUTLIERS_MOST  10
 #define TREE_NAME_MAX  40
 #define TIMELINE_LEAST 20
 #define TIMELINE_MOST  100
@@ -74,13 +76,14 @@ static void timeline(const struct pattern *p, uint32_t hop, double scale, struct
 }
 
 static void hop_line(const struct inferred *in, const struct pattern *p, uint32_t hop, size_t width,
-		     double scale, struct buffer *out)
+		     double scale, bool critical, struct buffer *out)
 {
 	const struct pattern_hop *h = &p->hops[hop];
 	size_t indent = MIN(2 * (size_t)h->depth, (size_t)TREE_NAME_MAX / 2);
 	char text[QUANTITY_TEXT_BYTES], plus[QUANTITY_TEXT_BYTES + 2] = "";
 
-	text_repeat(out, " ", indent + 2);
+	buffer_text(out, critical ? "* " : "  ");
+	text_repeat(out, " ", indent);
 	text_pad(out, names_get(&in->nodes, h->node), width - indent);
 	if (hop > 0)
 		snprintf(plus, sizeof(plus), "+%s", ns_text(spread_mean(&h->gap), text));
@@ -100,6 +103,42 @@ double inferred_latency(const struct inferred *in)
 	return sum;
 }
 
+/* The exception: rare, slow, and by whom. */
+static void outlier_line(const struct inferred *in, const struct pattern *p, struct buffer *out)
+{
+	char slow[QUANTITY_TEXT_BYTES], more[QUANTITY_TEXT_BYTES], when[QUANTITY_TEXT_BYTES];
+	char id[MESSAGE_ID_BYTES];
+	double excess;
+	uint32_t hop = pattern_outlier(p, &excess);
+
+	if (hop == PATTERN_NONE)
+		return;
+	buffer_printf(out, "  the slowest took %s, %s of it more than usual at ",
+		      ns_text((double)p->slowest_ns, slow), ns_text(excess, more));
+	text_put(out, names_get(&in->nodes, p->hops[hop].node), TREE_NAME_MAX);
+	buffer_printf(out, ": %s, id %s\n", moment_format(p->slowest_start_ns, when),
+		      message_id_format(p->slowest_id, id));
+}
+
+/* Patterns with such an exception, the slowest first; those shown as trees say it there. */
+static void outliers(const struct inferred *in, size_t shown, struct buffer *out)
+{
+	size_t said = 0;
+
+	for (size_t i = 0; i < in->patterns.n && said < OUTLIERS_MOST; i++) {
+		const struct pattern *p = &in->patterns.at[in->rank[i]];
+		double excess;
+
+		if (i < MIN(shown, (size_t)TREE_PATTERNS) ||
+		    pattern_outlier(p, &excess) == PATTERN_NONE)
+			continue;
+		if (said++ == 0)
+			buffer_text(out, "\nrare and slow:\n");
+		buffer_printf(out, "#%zu", i + 1);
+		outlier_line(in, p, out);
+	}
+}
+
 void inferred_tree(const struct inferred *in, const struct pattern *p, size_t number,
 		   struct buffer *out)
 {
@@ -108,6 +147,8 @@ void inferred_tree(const struct inferred *in, const struct pattern *p, size_t nu
 	double own_ns, total = inferred_latency(in), length = spread_mean(&p->hops[0].latency),
 		       scale;
 	uint32_t costs = pattern_costliest(p, &own_ns);
+	_cleanup_(freep)
+	double *critical = malloc(p->hop_n * sizeof(*critical));
 
 	buffer_printf(out, "\n#%zu  ", number);
 	text_put(out, names_get(&in->nodes, p->client), TREE_NAME_MAX);
@@ -123,8 +164,11 @@ void inferred_tree(const struct inferred *in, const struct pattern *p, size_t nu
 	for (uint32_t i = 0; i < p->hop_n; i++)
 		length = MAX(length, inferred_offset(p, i) + spread_mean(&p->hops[i].latency));
 	scale = length > 0 ? length / (double)room : 1;
+	if (critical)
+		pattern_critical(p, critical);
 	for (uint32_t i = 0; i < p->hop_n; i++)
-		hop_line(in, p, i, width, scale, out);
+		hop_line(in, p, i, width, scale, critical && critical[i] > 0, out);
+	outlier_line(in, p, out);
 	if (p->cut_hops)
 		buffer_printf(out, "  and %llu calls more that are not shown\n",
 			      (unsigned long long)p->cut_hops);
@@ -174,4 +218,5 @@ void inferred_table(const struct inferred *in, struct buffer *out)
 			      in->patterns.n - shown);
 	for (size_t i = 0; i < MIN(shown, (size_t)TREE_PATTERNS); i++)
 		inferred_tree(in, &in->patterns.at[in->rank[i]], i + 1, out);
+	outliers(in, shown, out);
 }

@@ -26,6 +26,11 @@
 #define SLOTS_FIRST 1024
 #define NO_ENTRY    UINT32_MAX
 #define CALLS_MAX   (UINT32_MAX - 1)
+#define ANYBODY     UINT32_MAX
+
+/* Returns without their call that are looked for among all open calls; a trace with more of them
+ * has lost messages and not forwarded ones. */
+#define SEARCHES_MAX 10000
 
 struct entry {
 	uint32_t call;
@@ -56,6 +61,7 @@ struct pairing {
 	size_t linger_at, linger_n, linger_capacity;
 	int64_t newest_ns;
 	uint64_t seed;
+	uint64_t searches;
 	uint8_t sights; /* a bit for each enum message_sight that some call came with */
 	struct pairing_tally tally;
 };
@@ -315,6 +321,50 @@ static int call_put(struct pairing *p, const struct message *m)
 	return 0;
 }
 
+/* The first open call with this id that `fits`, or NO_ENTRY. */
+static uint32_t open_with_id(const struct pairing *p, uint64_t id, uint32_t caller, uint32_t callee,
+			     struct slot **ret_slot)
+{
+	for (size_t i = 0; i < p->slot_n; i++) {
+		const struct call *c;
+
+		if (p->slots[i].head == NO_ENTRY || p->entries[p->slots[i].head].waiting)
+			continue;
+		c = &p->calls->at[p->entries[p->slots[i].head].call];
+		if (c->id == id && (caller == ANYBODY || c->caller == caller) &&
+		    (callee == ANYBODY || c->callee == callee)) {
+			*ret_slot = &p->slots[i];
+			return p->slots[i].head;
+		}
+	}
+	return NO_ENTRY;
+}
+
+/* A asks B, B hands the request on to C, C answers A: the answer carries the id of A's call, comes
+ * from somebody who was not called by A, and ends the calls of both. */
+static bool forwarded_put(struct pairing *p, const struct message *m)
+{
+	uint32_t callers[2] = {m->receiver, ANYBODY}, callees[2] = {ANYBODY, m->sender};
+	bool found = false;
+
+	if (m->id == MESSAGE_NO_ID || p->searches >= SEARCHES_MAX)
+		return false;
+	p->searches++;
+	for (int i = 0; i < 2; i++) {
+		struct slot *s = NULL;
+		uint32_t e = open_with_id(p, m->id, callers[i], callees[i], &s);
+
+		if (e == NO_ENTRY)
+			return found;
+		p->calls->at[p->entries[e].call].end_ns = m->time_ns;
+		p->calls->at[p->entries[e].call].reply_ns = m->time_ns;
+		entry_remove(p, s, NO_ENTRY, e);
+		p->tally.forwarded += !found;
+		found = true;
+	}
+	return found;
+}
+
 static int ret_put(struct pairing *p, const struct message *m)
 {
 	const uint32_t both = CALL_SAW_RET_SENT | CALL_SAW_RET_RECV;
@@ -325,7 +375,8 @@ static int ret_put(struct pairing *p, const struct message *m)
 
 	if (p->slot_n == 0 ||
 	    (s = slot_find(p, key, m->receiver, m->sender, m->id))->head == NO_ENTRY) {
-		p->tally.lonely_returns++;
+		if (!forwarded_put(p, m))
+			p->tally.lonely_returns++;
 		return 0;
 	}
 	flag = m->sight == MESSAGE_SENT   ? CALL_SAW_RET_SENT

@@ -49,6 +49,7 @@ void calls_done(struct calls *calls);
 struct pairing_tally {
 	uint64_t messages;
 	uint64_t lonely_returns; /* a return without its call: dropped */
+	uint64_t forwarded;      /* returns that came from another node than was called */
 	uint64_t unfinished;     /* calls without a return, when finished */
 	uint64_t free_form;      /* MSG: not for pairing, passed over */
 	uint64_t unordered;      /* messages older than one before them */

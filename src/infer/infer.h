@@ -25,6 +25,7 @@ struct infer_options {
 	double penalty_same;    /* y */
 	double penalty_any;     /* z */
 	int64_t bin_base_ns;    /* nesting: lower end of the first bin; 0: from the data */
+	int64_t after_reply_ns; /* nesting: a node may make calls for this long after its reply */
 	uint64_t seed;          /* for modes that draw lots */
 };
 

@@ -17,6 +17,8 @@
  *   - children are assigned in the order of their returns
  *   - a parent must have been called before its child; with equal times, before it in the trace
  *   - with a skew window w, both comparisons are loosened by w, and delays are counted from -w on
+ *   - a node that replies before it is done (§5.3.1, left open there) may be given time for calls
+ * after its reply; such a parent is chosen only where nobody encloses the call
  *   - Figure 4 stores the return's time in line 9, and the parents' calls in line 12 are compared
  *     with the time of the child's call, as §5.1.1.1 says */
 #include <errno.h>
@@ -51,7 +53,8 @@ struct sibling {
 struct nesting {
 	struct infer_options options;
 	struct scoreboard board;
-	bool started; /* the board has its bins */
+	bool started;        /* the board has its bins */
+	bool only_enclosing; /* of the child at hand: some open call encloses it */
 	double overlap[PENALTIES], same[PENALTIES], any[PENALTIES];
 
 	/* Of the node at hand. */
@@ -181,10 +184,24 @@ static size_t candidates(const struct nesting *n, int64_t start_ns, uint32_t chi
 	return k;
 }
 
-/* A call of a node to itself is at its own side among the open ones; it is not its own cause. */
-static bool is_self(const struct open_call *p, uint32_t child)
+static bool encloses(const struct nesting *n, const struct open_call *p, const struct call *c)
 {
-	return p->call == child;
+	return p->close_ns + n->options.skew_ns >= c->end_ns;
+}
+
+/* Is this one of the possible parents?  A call of a node to itself is among the open ones, but not
+ * its own cause; and parents that have replied are for children that nobody encloses. */
+static bool counts(const struct nesting *n, const struct open_call *p, const struct call *c,
+		   uint32_t child)
+{
+	return p->call != child && (!n->only_enclosing || encloses(n, p, c));
+}
+
+static void only_enclosing_set(struct nesting *n, const struct call *c, uint32_t child, size_t k)
+{
+	n->only_enclosing = false;
+	for (size_t i = 0; i < k && !n->only_enclosing; i++)
+		n->only_enclosing = n->open[i].call != child && encloses(n, &n->open[i], c);
 }
 
 /* With a window the clocks may make a delay negative, down to the window; counted from there it has
@@ -197,19 +214,21 @@ static unsigned bin_of(const struct nesting *n, const struct open_call *p, const
 static int vote(struct job *j, const struct call *c, uint32_t child, uint32_t edge, size_t k)
 {
 	struct nesting *n = j->n;
-	size_t self = 0;
+	size_t possible = k;
 	double share;
 
-	if (c->caller == c->callee)
+	if (c->caller == c->callee || n->only_enclosing) {
+		possible = 0;
 		for (size_t i = 0; i < k; i++)
-			self += is_self(&n->open[i], child);
-	share = 1.0 / (double)(k - self);
+			possible += counts(n, &n->open[i], c, child);
+	}
+	share = 1.0 / (double)possible;
 	for (size_t i = 0; i < k; i++) {
 		const struct open_call *p = &n->open[i];
 		const struct edge *e = &n->board.edges[edge];
 		struct histogram *h;
 
-		if (is_self(p, child))
+		if (!counts(n, p, c, child))
 			continue;
 		h = p->rank < e->by_n ? e->by[p->rank] : NULL;
 		if (!h)
@@ -267,7 +286,7 @@ static int choose(struct job *j, const struct call *c, uint32_t child, uint32_t 
 		const struct histogram *h = p->rank < e->by_n ? e->by[p->rank] : NULL;
 		double score;
 
-		if (!h || is_self(p, child))
+		if (!h || !counts(n, p, c, child))
 			continue;
 		score = (h->smooth ? h->smooth : h->raw)[bin_of(n, p, c)] * penalty(n, p, c);
 		sum += score;
@@ -296,17 +315,23 @@ static int decided_before(struct job *j, const struct call *c, uint32_t child)
 static int child_returns(struct job *j, uint32_t child, uint32_t *parent_at, uint32_t parents_end)
 {
 	const struct call *c = &j->calls->at[child];
-	int64_t w = j->n->options.skew_ns;
+	int64_t w = j->n->options.skew_ns, after = j->n->options.after_reply_ns, now;
 	uint32_t edge;
 	size_t k;
 
 	if (parents_enter(j, parent_at, parents_end, c->end_ns + w) < 0)
 		return -ENOMEM;
-	parents_leave(j->n, c->end_ns - w);
+	/* With calls after the reply in mind parents stay until none can come any more. */
+	now = c->end_ns - w;
+	if (after > 0)
+		now = MIN(now, c->start_ns - after);
+	parents_leave(j->n, now);
 	if (j->links[child].decided)
 		return decided_before(j, c, child);
 	k = candidates(j->n, c->start_ns + w, child);
-	if (k == 0 || (k == 1 && is_self(&j->n->open[0], child))) {
+	if (after > 0)
+		only_enclosing_set(j->n, c, child, k);
+	if (k == 0 || (k == 1 && j->n->open[0].call == child)) {
 		j->links[child] = (struct call_link){LINK_NONE, 1, j->choosing};
 		return 0;
 	}

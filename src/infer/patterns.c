@@ -2,7 +2,7 @@
  *
  * Each path is walked once, parents first, into a list of (node, parent's place in the list), which
  * is the key of its pattern; the durations met on the way are then added hop by hop. */
-#include "infer/patterns.h"
+#include "infer/patterns_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -132,26 +132,71 @@ static int pattern_of(struct patterns *p, const struct key *k, uint32_t *ret_at)
 	uint64_t hash = key_hash(k, p);
 	uint32_t at = map_get(&p->map, hash, same_key, p, k);
 	struct pattern_hop *hops;
+	int64_t *own;
 
 	if (at != MAP_NONE) {
 		*ret_at = at;
 		return 0;
 	}
 	hops = arena_zalloc(&p->arena, k->n, sizeof(*hops));
-	if (!hops || !vec_reserve(&p->at, &p->capacity, p->n + 1, sizeof(*p->at)) ||
+	own = arena_zalloc(&p->arena, k->n, sizeof(*own));
+	if (!hops || !own || !vec_reserve(&p->at, &p->capacity, p->n + 1, sizeof(*p->at)) ||
 	    !map_put(&p->map, hash, (uint32_t)p->n))
 		return -ENOMEM;
 	for (size_t i = 0; i < k->n; i++) {
-		hops[i].node = k->steps[i].node;
-		hops[i].parent = k->steps[i].parent;
-		hops[i].depth = k->steps[i].depth;
+		hops[i].node = key_node(k, i);
+		hops[i].parent = key_parent(k, i);
+		hops[i].depth = k->steps ? k->steps[i].depth : k->hops[i].depth;
 	}
 	*ret_at = (uint32_t)p->n;
 	p->at[p->n++] = (struct pattern){.client = k->client,
 					 .hop_n = (uint32_t)k->n,
 					 .hops = hops,
+					 .slowest_own = own,
 					 .slowest_ns = INT64_MIN};
 	return 0;
+}
+
+int patterns_take(struct patterns *p, const struct pattern *from, const uint32_t *map)
+{
+	struct step *steps = malloc(from->hop_n * sizeof(*steps));
+	struct key k = {p->nodes, map[from->client], from->hop_n, steps, NULL};
+	struct pattern *to;
+	uint32_t at;
+	int r = steps ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; r == 0 && i < from->hop_n; i++)
+		steps[i] = (struct step){.node = map[from->hops[i].node],
+					 .parent = from->hops[i].parent,
+					 .depth = from->hops[i].depth};
+	if (r == 0)
+		r = pattern_of(p, &k, &at);
+	free(steps);
+	if (r < 0)
+		return r;
+	to = &p->at[at];
+	for (uint32_t i = 0; i < from->hop_n && r == 0; i++) {
+		struct pattern_hop *a = &to->hops[i];
+		const struct pattern_hop *b = &from->hops[i];
+
+		if (spread_merge(&a->delay, &b->delay) < 0 ||
+		    spread_merge(&a->latency, &b->latency) < 0 ||
+		    spread_merge(&a->gap, &b->gap) < 0 || spread_merge(&a->tail, &b->tail) < 0 ||
+		    spread_merge(&a->own, &b->own) < 0 || spread_merge(&a->wire, &b->wire) < 0)
+			r = -ENOMEM;
+	}
+	to->count += from->count;
+	to->sure += from->sure;
+	to->cut_hops += from->cut_hops;
+	if (from->slowest_ns > to->slowest_ns) {
+		to->slowest_ns = from->slowest_ns;
+		to->slowest_start_ns = from->slowest_start_ns;
+		to->slowest_id = from->slowest_id;
+		memcpy(to->slowest_own, from->slowest_own, from->hop_n * sizeof(*to->slowest_own));
+	}
+	p->paths += from->count;
+	p->calls += from->count * from->hop_n + from->cut_hops;
+	return r;
 }
 
 /* Collects the children of a call, in order of start. */
@@ -208,7 +253,8 @@ static int step_children(struct walk *w, struct step *at, uint32_t place)
 	for (size_t i = 0; i < w->child_n; i++) {
 		const struct call *c = &w->calls->at[w->children[i]];
 
-		if (c->end_ns > busy_until) {
+		/* A call after the reply is nobody's waiting. */
+		if (c->start_ns < parent->reply_ns && c->end_ns > busy_until) {
 			waited += c->end_ns - MAX(c->start_ns, busy_until);
 			busy_until = c->end_ns;
 		}
@@ -318,6 +364,8 @@ static int path_count(struct walk *w, uint32_t root, uint32_t *ret_pattern)
 		p->slowest_ns = first->end_ns - first->start_ns;
 		p->slowest_start_ns = first->start_ns;
 		p->slowest_id = first->id;
+		for (size_t i = 0; i < w->step_n; i++)
+			p->slowest_own[i] = w->steps[i].own_ns;
 	}
 	w->p->paths++;
 	w->p->calls += w->step_n + w->cut_hops;

@@ -50,6 +50,7 @@ struct pattern {
 	/* The slowest instance: of its first call. */
 	uint64_t slowest_id;
 	int64_t slowest_start_ns, slowest_ns;
+	int64_t *slowest_own; /* of the same: each hop's own time; hop_n */
 };
 
 struct patterns {
@@ -88,6 +89,20 @@ static inline double pattern_total_ns(const struct pattern *p)
 
 /* The hop whose node adds the most time of its own, and that time per instance. */
 uint32_t pattern_costliest(const struct pattern *p, double *ret_own_ns);
+
+/* Time of each hop's own that the path had to wait for, on average: of calls at the same time only
+ * the one that returns last.  `ret_ns` has hop_n items. */
+void pattern_critical(const struct pattern *p, double *ret_ns);
+
+/* The hop that made the slowest instance slow, and by how much its own time was above the usual;
+ * PATTERN_NONE when nothing stands out: there are too few instances, or the slowest is no
+ * exception. */
+uint32_t pattern_outlier(const struct pattern *p, double *ret_excess_ns);
+
+/* Adds up patterns that differ only in which of several like nodes did the work: nodes that can be
+ * exchanged in two patterns of similar counts and delays are one.  `ret` and `names`, both
+ * uninitialised, get the patterns and the names, "WS1|WS2" for a group.  -ENOMEM, -E2BIG. */
+int patterns_alike(const struct patterns *p, struct patterns *ret, struct names *names);
 
 /* "A>B(C,D(E))", as stable text. */
 void pattern_format(const struct pattern *p, const struct names *nodes, struct buffer *out);

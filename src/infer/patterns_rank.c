@@ -4,6 +4,9 @@
 #include "base/buffer.h"
 #include "infer/patterns.h"
 
+#define OUTLIER_COUNT 50  /* instances below which nothing is unusual */
+#define OUTLIER_TIMES 3.0 /* the 99th percentile: beyond that is an exception */
+
 struct ranked {
 	double weight, second;
 	uint32_t at;
@@ -82,4 +85,68 @@ void pattern_format(const struct pattern *p, const struct names *nodes, struct b
 		if (i + 1 < p->hop_n && next <= p->hops[i].depth)
 			buffer_byte(out, ',');
 	}
+}
+
+/* From the end of the hop backwards: the call that returned last was waited for, then the one that
+ * returned last before that one was made, and so on; what is left is the node's own. */
+static void critical_of(const struct pattern *p, uint32_t hop, double *ret_ns)
+{
+	double length = spread_mean(&p->hops[hop].latency) - spread_mean(&p->hops[hop].wire);
+	double at = length, own = length;
+
+	for (;;) {
+		uint32_t last = PATTERN_NONE;
+		double last_end = 0, start;
+
+		for (uint32_t k = hop + 1; k < p->hop_n && p->hops[k].depth > p->hops[hop].depth;
+		     k++) {
+			double end =
+				spread_mean(&p->hops[k].delay) + spread_mean(&p->hops[k].latency);
+
+			if (p->hops[k].parent == hop && ret_ns[k] < 0 && end <= at * 1.000001 &&
+			    (last == PATTERN_NONE || end > last_end)) {
+				last = k;
+				last_end = end;
+			}
+		}
+		if (last == PATTERN_NONE)
+			break;
+		start = spread_mean(&p->hops[last].delay);
+		own -= last_end - start;
+		at = start;
+		ret_ns[last] = 0; /* on the path */
+	}
+	ret_ns[hop] = own > 0 ? own : 0;
+}
+
+void pattern_critical(const struct pattern *p, double *ret_ns)
+{
+	for (uint32_t i = 0; i < p->hop_n; i++)
+		ret_ns[i] = -1;
+	ret_ns[0] = 0;
+	/* Parents stand before their children; only those on the path are followed. */
+	for (uint32_t i = 0; i < p->hop_n; i++)
+		if (ret_ns[i] == 0)
+			critical_of(p, i, ret_ns);
+	for (uint32_t i = 0; i < p->hop_n; i++)
+		ret_ns[i] = ret_ns[i] < 0 ? 0 : ret_ns[i];
+}
+
+uint32_t pattern_outlier(const struct pattern *p, double *ret_excess_ns)
+{
+	uint32_t worst = PATTERN_NONE;
+
+	*ret_excess_ns = 0;
+	if (p->count < OUTLIER_COUNT ||
+	    (double)p->slowest_ns <= OUTLIER_TIMES * spread_quantile(&p->hops[0].latency, 0.99))
+		return PATTERN_NONE;
+	for (uint32_t i = 0; i < p->hop_n; i++) {
+		double excess = (double)p->slowest_own[i] - spread_quantile(&p->hops[i].own, 0.5);
+
+		if (excess > *ret_excess_ns) {
+			*ret_excess_ns = excess;
+			worst = i;
+		}
+	}
+	return worst;
 }

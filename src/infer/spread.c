@@ -88,6 +88,52 @@ int spread_add(struct spread *s, int64_t value_ns)
 	return 0;
 }
 
+/* The sums of both, once the single values have found their places. */
+static void sums_merge(struct spread *s, const struct spread *from)
+{
+	s->min = s->n == 0 || from->min < s->min ? from->min : s->min;
+	s->max = s->n == 0 || from->max > s->max ? from->max : s->max;
+	s->n += from->n;
+	s->sum += from->sum;
+	s->sum2 += from->sum2;
+}
+
+int spread_merge(struct spread *s, const struct spread *from)
+{
+	int64_t three[3];
+
+	if (from->n <= SPREAD_BINNED_FROM) {
+		int r = 0;
+
+		first_three(from, three);
+		for (uint64_t i = 0; i < from->n && r == 0; i++)
+			r = spread_add(s, from->n <= 3 ? three[i] : from->few[i]);
+		return r;
+	}
+	if (s->n <= SPREAD_BINNED_FROM) {
+		/* The few go into a copy of the many. */
+		struct spread many = *from, few = *s;
+		int r;
+
+		many.bins = malloc(SPREAD_BINS * sizeof(*many.bins));
+		if (!many.bins)
+			return -ENOMEM;
+		memcpy(many.bins, from->bins, SPREAD_BINS * sizeof(*many.bins));
+		r = spread_merge(&many, &few);
+		if (r < 0) {
+			spread_done(&many);
+			return r;
+		}
+		spread_done(s);
+		*s = many;
+		return 0;
+	}
+	for (int i = 0; i < SPREAD_BINS; i++)
+		s->bins[i] += from->bins[i];
+	sums_merge(s, from);
+	return 0;
+}
+
 double spread_mean(const struct spread *s)
 {
 	return s->n ? s->sum / (double)s->n : 0;

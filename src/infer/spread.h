@@ -27,6 +27,9 @@ void spread_done(struct spread *s);
 /* -ENOMEM; the sums have it then, the bins not. */
 int spread_add(struct spread *s, int64_t value_ns);
 
+/* Adds all of `from`.  -ENOMEM. */
+int spread_merge(struct spread *s, const struct spread *from);
+
 /* 0 when empty. */
 double spread_mean(const struct spread *s);
 double spread_sd(const struct spread *s);

@@ -201,6 +201,27 @@ static void a_crowd_is_paired_right(void **state)
 	calls_done(&calls);
 }
 
+static void a_forwarded_request_is_answered_by_somebody_else(void **state)
+{
+	const struct message m[] = {
+		message(1, MESSAGE_CALL, MESSAGE_SEEN, A, B, 7),
+		message(2, MESSAGE_CALL, MESSAGE_SEEN, A, B, 8),
+		message(3, MESSAGE_CALL, MESSAGE_SEEN, B, C, 7),
+		message(5, MESSAGE_RET, MESSAGE_SEEN, C, A, 7),
+		message(6, MESSAGE_RET, MESSAGE_SEEN, B, A, 8),
+	};
+	struct pairing_tally tally;
+	struct calls calls = {0};
+
+	pair(m, ARRAY_SIZE(m), &calls, &tally);
+	assert_int_equal(tally.forwarded, 1);
+	assert_int_equal(tally.lonely_returns, 0);
+	assert_int_equal(calls.at[0].end_ns, 5);
+	assert_int_equal(calls.at[1].end_ns, 6);
+	assert_int_equal(calls.at[2].end_ns, 5);
+	calls_done(&calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +233,7 @@ int main(void)
 		cmocka_unit_test(a_lost_return_leaves_its_call_unfinished),
 		cmocka_unit_test(calls_come_out_in_order_of_start),
 		cmocka_unit_test(a_crowd_is_paired_right),
+		cmocka_unit_test(a_forwarded_request_is_answered_by_somebody_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,24 @@ static void lost_calls_are_left_out(void **state)
 	trace_done(&t);
 }
 
+static void a_call_after_the_reply_has_a_parent_when_asked_for(void **state)
+{
+	struct infer_options options = INFER_OPTIONS_DEFAULT;
+	struct truth_list truths = {0};
+	struct trace_text t;
+
+	trace_make(&t, "duration 200s\nthink constant 2s\ntracelet t: A -> B { C; !D }\n", &truths);
+	options.after_reply_ns = 100000000;
+	trace_link(&t, &nesting_mode, &options);
+	assert_true(t.calls.n > 200);
+	assert_int_equal(trace_right(&t, &truths), t.calls.n);
+	assert_non_null(trace_pattern(&t, "A>B(C,D)"));
+	/* Its time is not the parent's. */
+	assert_true(t.patterns.at[0].hops[0].own.max < 60000000);
+	free(truths.at);
+	trace_done(&t);
+}
+
 static void circles_are_broken(void **state)
 {
 	struct call_link links[] = {{1, 1, true}, {2, 1, true}, {0, 1, true}, {0, 1, true}};
@@ -265,6 +283,7 @@ int main(void)
 		cmocka_unit_test(a_node_is_judged_by_its_own_clock),
 		cmocka_unit_test(calls_of_a_node_to_itself_do_not_cause_themselves),
 		cmocka_unit_test(lost_calls_are_left_out),
+		cmocka_unit_test(a_call_after_the_reply_has_a_parent_when_asked_for),
 		cmocka_unit_test(circles_are_broken),
 		cmocka_unit_test(agrees_with_the_published_pseudo_code),
 		cmocka_unit_test(bins_are_a_twentieth_wide),

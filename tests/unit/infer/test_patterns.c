@@ -137,6 +137,84 @@ static void quantiles_are_right_to_a_twentieth(void **state)
 	}
 }
 
+static void like_nodes_are_one(void **state)
+{
+	struct infer_options options = INFER_OPTIONS_DEFAULT;
+	struct patterns merged;
+	struct names names;
+	struct trace_text t;
+
+	trace_make(&t,
+		   "duration 2000s\nthink constant 500ms\n"
+		   "tracelet page: C -> WS1|WS2 { AUTH { DB }; AP1|AP2|AP3 { DB } }\n"
+		   "tracelet login think constant 5s: C -> WS1|WS2 { AUTH { DB } }\n",
+		   NULL);
+	trace_link(&t, &nesting_mode, &options);
+	assert_true(t.patterns.n >= 8);
+	assert_int_equal(patterns_alike(&t.patterns, &merged, &names), 0);
+	assert_int_equal(merged.paths, t.patterns.paths);
+	{
+		struct trace_text view = {.nodes = names, .patterns = merged};
+		const struct pattern *page =
+			trace_pattern(&view, "C>WS1|WS2(AUTH(DB),AP1|AP2|AP3(DB))");
+
+		assert_non_null(page);
+		assert_true(page->count > t.patterns.paths / 2);
+		assert_true(spread_quantile(&page->hops[0].latency, 0.5) > 140e6);
+		assert_int_equal(page->hops[0].latency.n, page->count);
+		assert_non_null(trace_pattern(&view, "C>WS1|WS2(AUTH(DB))"));
+	}
+	patterns_done(&merged);
+	names_done(&names);
+	trace_done(&t);
+}
+
+static void only_the_last_of_parallel_calls_is_critical(void **state)
+{
+	struct infer_options options = INFER_OPTIONS_DEFAULT;
+	const struct pattern *p;
+	struct trace_text t;
+	double ns[4];
+
+	trace_read(&t, "1.00 CALL A B 1\n1.01 CALL B C 2\n1.01 CALL B D 3\n1.03 RET C B 2\n"
+		       "1.06 RET D B 3\n1.07 RET B A 1\n");
+	trace_link(&t, &nesting_mode, &options);
+	p = trace_pattern(&t, "A>B(C,D)");
+	assert_non_null(p);
+	pattern_critical(p, ns);
+	assert_true(fabs(ns[0] - 20e6) < 1);
+	assert_true(ns[1] == 0);
+	assert_true(fabs(ns[2] - 50e6) < 1);
+	trace_done(&t);
+}
+
+static void the_one_in_ten_thousand_is_named(void **state)
+{
+	struct infer_options options = INFER_OPTIONS_DEFAULT;
+	struct buffer text = {0};
+	const struct pattern *p;
+	struct trace_text t;
+	double excess;
+
+	for (int i = 0; i < 10000; i++) {
+		double slow = i == 7777 ? 3 : 0;
+
+		buffer_printf(&text,
+			      "%d.000 CALL A B x%d\n%d.010 CALL B C y%d\n%.3f RET C B y%d\n"
+			      "%.3f RET B A x%d\n",
+			      5 * i, i, 5 * i, i, 5 * i + 0.020 + slow, i, 5 * i + 0.025 + slow, i);
+	}
+	trace_read(&t, buffer_cstr(&text));
+	trace_link(&t, &nesting_mode, &options);
+	p = trace_pattern(&t, "A>B(C)");
+	assert_non_null(p);
+	assert_int_equal(pattern_outlier(p, &excess), 1);
+	assert_true(fabs(excess - 3e9) < 1e7);
+	assert_int_equal(p->slowest_id, message_id_of_text(SLICE("x7777")));
+	buffer_done(&text);
+	trace_done(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +224,9 @@ int main(void)
 		cmocka_unit_test(a_path_of_many_calls_is_cut_and_says_so),
 		cmocka_unit_test(the_heaviest_pattern_comes_first),
 		cmocka_unit_test(quantiles_are_right_to_a_twentieth),
+		cmocka_unit_test(like_nodes_are_one),
+		cmocka_unit_test(only_the_last_of_parallel_calls_is_critical),
+		cmocka_unit_test(the_one_in_ten_thousand_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
