@@ -140,8 +140,10 @@ static int file_read(struct messages_input *in, const char *path, struct message
 static int list_give(struct messages_input *in, struct message_list *list, struct message_sink sink,
 		     int file_n)
 {
-	int e = message_list_sort(list);
+	int e = in->packet_files == file_n ? packets_vantage(in, list, file_n) : 0;
 
+	if (e == 0)
+		e = message_list_sort(list);
 	if (e == 0 && file_n > 1 && in->options->duplicates_ns > 0)
 		e = message_list_unique(list, in->options->duplicates_ns, &in->duplicates);
 	for (size_t i = 0; e == 0 && i < list->n; i += 4096)

@@ -101,6 +101,7 @@ struct messages_input {
 	struct source *source;
 	struct slice head; /* what has been read of it to recognise it */
 	bool collects;     /* order is restored later */
+	int packet_files;  /* how many of the files hold packets */
 	const int *code;   /* set: the sink failed and has said why; this is the exit code */
 	uint64_t bad;      /* lines tolerated */
 	uint64_t duplicates;
@@ -128,5 +129,8 @@ struct messages_kind {
 bool packets_is(struct slice head, struct slice name);
 int packets_file(struct messages_input *in, struct error *error);
 int packets_live(struct messages_input *in, struct error *error);
+
+/* Of several captures, says which host each was taken on, if that can be told. */
+int packets_vantage(struct messages_input *in, struct message_list *list, int file_n);
 
 #endif

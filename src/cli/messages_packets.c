@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "capture/capture.h"
 #include "capture/live.h"
+#include "capture/vantage.h"
 #include "cli/messages.h"
 
 #define MAX_RULES_BYTES ((size_t)16 << 20)
@@ -155,6 +156,17 @@ static int session_finish(struct session *s, struct messages_input *in, const ch
 	return truth_save(&s->capture, in->options->truth_file, error);
 }
 
+int packets_vantage(struct messages_input *in, struct message_list *list, int file_n)
+{
+	uint32_t nodes[VANTAGE_MAX_FILES];
+	int r = vantage_mark(list->at, list->n, (size_t)file_n, nodes);
+
+	for (int i = 0; r == 1 && i < file_n; i++)
+		cli_note(in->cli, "file %d was captured at %s", i + 1,
+			 names_get(in->nodes, nodes[i]).p);
+	return r < 0 ? r : 0;
+}
+
 int packets_file(struct messages_input *in, struct error *error)
 {
 	_cleanup_(freep)
@@ -164,6 +176,7 @@ int packets_file(struct messages_input *in, struct error *error)
 
 	if (!s)
 		return error_set(error, -ENOMEM, "out of memory");
+	in->packet_files++;
 	r = packet_reader_open(&reader, read_more, in, error);
 	if (r < 0)
 		return r;

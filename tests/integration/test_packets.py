@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -82,6 +83,55 @@ def test_the_truth_on_the_wire_is_written(run, tmp_path):
     run('infer', CAPTURES / 'http1.pcap', '--messages', '--truth-header', 'X-Request-Id', '--truth-file', tmp_path / 't')
     rows = [line.split() for line in (tmp_path / 't').read_text().splitlines()]
     assert len(rows) == 2 and {row[2] for row in rows} == {'abc-1'}  # from the client, and through the proxy
+
+
+class Wire:
+    """Captures of conversations, made by hand: raw IP, one file per host with a clock of its own."""
+
+    def __init__(self, clocks):
+        self.clocks, self.packets, self.seq = clocks, [], {}
+
+    def send(self, at, sender, receiver, ports, payload, wire=0.001):
+        key = (sender, receiver, ports)
+        seq = self.seq.setdefault(key, 1000)
+        ack = self.seq.setdefault((receiver, sender, ports[::-1]), 1000)
+        self.seq[key] += len(payload)
+        tcp = struct.pack('!HHIIBBHHH', *ports, seq, ack, 0x50, 0x18, 0, 0, 0) + payload
+        ip = struct.pack('!BBHHHBBHBBBBBBBB', 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0, 10, 0, 0, sender, 10, 0, 0, receiver)
+        self.packets += [(sender, at, ip + tcp), (receiver, at + wire, ip + tcp)]
+
+    def write(self, folder):
+        for host, offset in self.clocks.items():
+            out = struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101)
+            for where, at, data in sorted(self.packets):
+                if where == host:
+                    us = round((at + offset) * 1e6)
+                    out += struct.pack('<IIII', us // 1000000, us % 1000000, len(data), len(data)) + data
+            (folder / f'host{host}.pcap').write_bytes(out)
+        return [folder / f'host{host}.pcap' for host in self.clocks]
+
+
+def test_captures_of_several_hosts_know_where_they_were_taken(run, tmp_path):
+    wire = Wire({1: 0, 2: 0.25, 3: -0.1})  # clocks that differ
+    ok = b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+    for i in range(50):
+        at = 1000 + i * 0.1
+        wire.send(at, 1, 2, (4000, 80), b'GET /a HTTP/1.1\r\n\r\n')
+        wire.send(at + 0.005, 2, 3, (5000, 80), b'GET /b HTTP/1.1\r\n\r\n', wire=0.004)
+        wire.send(at + 0.015, 3, 2, (80, 5000), ok)
+        wire.send(at + 0.020, 2, 1, (80, 4000), ok)
+    files = wire.write(tmp_path)
+    p = run('infer', *files, '--messages')
+    # Host 1 and 3 talk to one other only: their captures could be either's, were it not for host 2's.
+    for i in (1, 2, 3):
+        assert f'file {i} was captured at 10.0.0.{i}' in p.err
+    kinds = [line.split()[1] for line in p.out.splitlines()]
+    for kind in ('CALL_SENT', 'CALL_RECV', 'RET_SENT', 'RET_RECV'):
+        assert kinds.count(kind) == 100
+    # Every node is judged by its own clock: nobody's work is negative or a quarter of a second.
+    found = json.loads(run('infer', *files, '--json').out.splitlines()[0])
+    assert found['pattern'] == '10.0.0.1>10.0.0.2(10.0.0.3)' and found['count'] >= 49
+    assert abs(found['hops'][0]['own']['p50_ns'] - 7e6) < 3e6
 
 
 @root_only
