@@ -5,7 +5,7 @@
 #include "core/clock.h"
 
 #define ROWS_TARGET   ((uint64_t)2 << 20) /* of a merged segment, at most */
-#define ROWS_SMALL    (ROWS_TARGET / 4)   /* a larger one is left alone */
+#define ROWS_SMALL    (ROWS_TARGET / 8)   /* a larger one is left alone */
 #define PIECES_MOST   ((uint64_t)1 << 20) /* of one merge: its memory */
 #define FAN_IN        8                   /* segments in one merge, when there is much to do */
 #define FEED_BACKLOG  64                  /* segments that may wait for a cursor */

@@ -62,7 +62,10 @@ struct event_set {
 /* Frees; NULL-safe inside; usable again. */
 void event_set_done(struct event_set *set);
 
-/* Every event of one trace.  -ENOENT when there is none, -ENOMEM. */
+#define STORE_TRACE_ROWS ((size_t)2 << 20) /* events of a trace that may be asked for at once */
+
+/* Every event of one trace.  -ENOENT when there is none, -E2BIG when there are too many: read it in
+ * parts; -ENOMEM. */
 int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set);
 
 /* The same a part at a time, for a trace of any size: what is in memory does not depend on it.  All

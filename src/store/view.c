@@ -180,13 +180,17 @@ void snapshot_done(struct snapshot *s)
 int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set)
 {
 	const struct view *v = s->view;
+	size_t most = set->n + STORE_TRACE_ROWS;
 	bool some = false;
 	int r;
 
 	for (size_t i = 0; i < v->segment_n; i++) {
-		r = segment_trace(v->segments[i]->segment, id, set);
+		r = segment_trace_page(v->segments[i]->segment, id, 0, most - set->n + 1, set,
+				       NULL);
 		if (r < 0 && r != -ENOENT)
 			return r;
+		if (set->n > most)
+			return -E2BIG;
 		some |= r == 0;
 	}
 	for (size_t i = 0; i < v->head_n; i++) {
@@ -195,6 +199,8 @@ int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_se
 			return r;
 		some |= r == 0;
 	}
+	if (set->n > most)
+		return -E2BIG;
 	return some ? 0 : -ENOENT;
 }
 

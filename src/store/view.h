@@ -80,7 +80,8 @@ void snapshot_init(struct snapshot *s, struct view *view);
 void snapshot_done(struct snapshot *s);
 
 /* Appends all rows of a trace, from segments and heads, in order of arrival.  -ENOENT when there is
- * none; -EBADMSG and others when a piece cannot be read. */
+ * none; -E2BIG when there are more than STORE_TRACE_ROWS; -EBADMSG and others when a piece cannot
+ * be read. */
 int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set);
 
 /* The same in pages of at most SNAPSHOT_PAGE_ROWS rows of a segment (and of all rows a head has),

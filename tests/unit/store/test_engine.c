@@ -401,6 +401,58 @@ static void a_dropped_cursor_holds_nothing_up(void **state)
 	folder_remove(dir);
 }
 
+/* --- a giant --- */
+
+#define GIANT_ROWS  160000
+#define GIANT_PARTS 4
+
+/* The rows come in parts, in the order in which they were sent. */
+static void assert_giant(struct store *s)
+{
+	struct store_parts parts;
+	struct event_set part;
+	uint64_t rows = 0;
+	int r;
+
+	store_parts_init(&parts, s, trace_of(1));
+	while ((r = store_parts_next(&parts, 10000, &part)) > 0) {
+		assert_in_range(part.n, 1, 10000);
+		for (size_t i = 0; i < part.n; i++)
+			assert_true(event_get(part.refs[i])->id1 == ++rows);
+		event_set_done(&part);
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(rows, GIANT_ROWS);
+	store_parts_done(&parts);
+	assert_int_equal(rows_of(s, 2), GIANT_PARTS);
+}
+
+static void a_giant_passes_through_everything_in_parts(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	for (uint32_t part = 0, id = 0; part < GIANT_PARTS; part++) {
+		struct batch *b = batch_for("front", 1);
+
+		span_add(b, 2, part + 1, 0, 1000, 2000);
+		for (uint32_t i = 0; i < GIANT_ROWS / GIANT_PARTS; i++, id++)
+			span_add(b, 1, id + 1, id / 10, 1000 + id, 2000 + id);
+		assert_int_equal(put(s, sealed(b)), 0);
+		if (part < GIANT_PARTS - 1)
+			assert_int_equal(engine_flush(s), 0);
+	}
+	assert_giant(s);
+	assert_int_equal(engine_flush(s), 0);
+	assert_giant(s);
+	assert_int_equal(segments_of(s), GIANT_PARTS);
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 1);
+	assert_giant(s);
+	store_close(s);
+	folder_remove(dir);
+}
+
 /* --- with threads of its own --- */
 
 struct crowd {
@@ -500,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_store_without_its_manifest_is_not_taken_for_empty),
 		cmocka_unit_test(the_feed_gives_each_row_once_through_flush_and_compaction),
 		cmocka_unit_test(a_dropped_cursor_holds_nothing_up),
+		cmocka_unit_test(a_giant_passes_through_everything_in_parts),
 		cmocka_unit_test(writers_readers_and_background_work_do_not_disturb_each_other),
 	};
 
