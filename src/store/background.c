@@ -9,6 +9,7 @@
 #include "store/background.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -30,6 +31,7 @@
 #define TABLES_MOST   ((size_t)32 << 20) /* bytes of segments' tables kept in memory */
 #define REST_NS       (20 * NS_PER_MS)   /* while batches are waiting */
 #define REST_MOST     10                 /* rests in a row */
+#define TRIM_GROUPS   4
 #define NICE          15
 #define IOPRIO_IDLE   (3 << 13)
 #define IOPRIO_THREAD 1
@@ -39,7 +41,8 @@ struct background {
 	pthread_t flusher, merger;
 	bool has_flusher, has_merger;
 	bool stop;        /* under the engine's lock */
-	int64_t paced_ns; /* the merger's: when it may read on */
+	int64_t paced_ns; /* the merger's: when it may read on … */
+	unsigned groups;  /* … and how many it has read */
 };
 
 static struct timespec deadline(int64_t ns)
@@ -141,6 +144,10 @@ static int merger_wait(void *context, uint64_t bytes)
 	struct engine *e = b->engine;
 	int64_t now = clock_mono_ns();
 
+	/* Merging takes and frees megabytes in turns, and malloc would keep them all.  While much
+	 * comes in, memory is needed at once again, and left alone. */
+	if (++b->groups % TRIM_GROUPS == 0 && atomic_load(&e->memory) < 2 * e->options.flush_bytes)
+		malloc_trim(0);
 	b->paced_ns = MAX(b->paced_ns, now) +
 		      (int64_t)((double)bytes * 1e9 / (double)e->options.compact_rate);
 	for (int i = 0; i < REST_MOST && wal_stats(e->wal).queued_bytes > 0; i++)
@@ -190,6 +197,8 @@ static void *merger_run(void *argument)
 		if (r >= 0)
 			r = compact_once(e, merger_zeal(e), &pace);
 		tables_trim(e);
+		if (r > 0)
+			malloc_trim(0); /* what a merge needed is not needed again soon */
 		if (r < 0 && r != -ECANCELED) {
 			engine_report(e,
 				      "compaction failed (%s); it is tried again, and nothing is "

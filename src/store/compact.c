@@ -38,7 +38,6 @@ struct opened {
 
 struct input {
 	struct view_segment *segment; /* borrowed from the view */
-	struct segment_group *group;  /* decodes one group after the other */
 	struct opened *groups;
 	uint32_t group_n;
 };
@@ -47,6 +46,7 @@ struct merge {
 	struct engine *engine;
 	const struct compact_pace *pace;
 	struct view *view;
+	struct segment_group *group; /* the one that is being decoded */
 	struct input inputs[COMPACT_INPUTS];
 	size_t input_n;
 	struct piece *pieces;
@@ -63,8 +63,8 @@ struct merge {
 static void merge_done(struct merge *m)
 {
 	segment_writer_abort(m->writer);
+	group_close(m->group);
 	for (size_t i = 0; i < m->input_n; i++) {
-		group_close(m->inputs[i].group);
 		for (uint32_t k = 0; m->inputs[i].groups && k < m->inputs[i].group_n; k++)
 			event_set_done(&m->inputs[i].groups[k].set);
 		free(m->inputs[i].groups);
@@ -80,14 +80,13 @@ static void merge_done(struct merge *m)
 
 static int group_list(struct merge *m, uint32_t input, uint32_t group)
 {
-	struct input *in = &m->inputs[input];
 	const struct group_piece *rows;
 	uint32_t n;
-	int r = in->group ? group_reopen(in->group, group)
-			  : group_open(in->segment->segment, group, &in->group);
+	int r = m->group ? group_reopen(m->group, group)
+			 : group_open(m->inputs[input].segment->segment, group, &m->group);
 
 	if (r == 0)
-		r = group_pieces(in->group, &rows, &n);
+		r = group_pieces(m->group, &rows, &n);
 	if (r < 0)
 		return r;
 	if (!vec_reserve(&m->pieces, &m->piece_capacity, m->piece_n + n, sizeof(*m->pieces)))
@@ -95,7 +94,7 @@ static int group_list(struct merge *m, uint32_t input, uint32_t group)
 	for (uint32_t i = 0; i < n; i++)
 		m->pieces[m->piece_n++] = (struct piece){
 			rows[i].id, input, group, rows[i].first, rows[i].rows, rows[i].start_ns};
-	in->groups[group].left = n;
+	m->inputs[input].groups[group].left = n;
 	return 0;
 }
 
@@ -116,9 +115,9 @@ static int input_list(struct merge *m, uint32_t input)
 		atomic_fetch_add(&m->engine->counters.damaged, 1);
 		engine_report(m->engine, "segment %llu is damaged: %s",
 			      (unsigned long long)in->segment->row.number,
-			      in->group ? group_error(in->group) : "a table");
+			      m->group ? group_error(m->group) : "a table");
 	}
-	in->group = group_close(in->group); /* opened again when its turn comes */
+	m->group = group_close(m->group);
 	return r;
 }
 
@@ -181,15 +180,15 @@ static int group_fetch(struct merge *m, const struct piece *p, struct opened **r
 	*ret_group = o;
 	if (o->open)
 		return 0;
-	r = in->group ? group_reopen(in->group, p->group)
-		      : group_open(in->segment->segment, p->group, &in->group);
+	r = group_open(in->segment->segment, p->group, &m->group);
 	if (r < 0)
 		return r;
-	zone = group_zone(in->group);
+	zone = group_zone(m->group);
 	if (m->pace->wait)
 		r = m->pace->wait(m->pace->context, zone->bytes);
 	if (r == 0)
-		r = group_rows(in->group, 0, zone->rows, &o->set);
+		r = group_rows(m->group, 0, zone->rows, &o->set);
+	m->group = group_close(m->group); /* its columns are as large as its rows */
 	o->open = r == 0;
 	return r;
 }

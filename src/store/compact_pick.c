@@ -7,7 +7,7 @@
 #define ROWS_TARGET   ((uint64_t)2 << 20) /* of a merged segment, at most */
 #define ROWS_SMALL    (ROWS_TARGET / 8)   /* a larger one is left alone */
 #define PIECES_MOST   ((uint64_t)1 << 20) /* of one merge: its memory */
-#define FAN_IN        8                   /* segments in one merge, when there is much to do */
+#define FAN_IN        4                   /* segments in one merge, when there is much to do */
 #define FEED_BACKLOG  64                  /* segments that may wait for a cursor */
 #define SPAN_LEAST_NS (3600 * NS_PER_S)
 #define SPAN_MOST_NS  (24 * 3600 * NS_PER_S)
