@@ -242,11 +242,20 @@ static int calls_score(struct windows *ws, const struct linking_window *w)
 static int window_end(void *context, const struct linking_window *w)
 {
 	struct windows *ws = context;
+	struct pool_found pools[POOLS_MAX];
 	_cleanup_(buffer_done)
 	struct buffer out = {0};
+	int found;
 
 	if (ws->v->score)
 		return calls_score(ws, w);
+	found = pools_find(w->calls, w->links, pools);
+	if (found < 0)
+		return found;
+	if (found > 0) {
+		memcpy(ws->in->pools, pools, (size_t)found * sizeof(*pools));
+		ws->in->pool_n = found;
+	}
 	if (ws->v->compare.n)
 		return 0;
 	if (ws->v->format == FORMAT_TRACES && !ws->in->cli->json) {
@@ -272,6 +281,7 @@ static int alike_merge(struct inferred *in)
 	if (r < 0)
 		return r;
 	patterns_done(&in->patterns);
+	in->pool_n = 0; /* its nodes have other numbers now */
 	names_done(&in->nodes);
 	in->nodes = names;
 	in->patterns = merged;

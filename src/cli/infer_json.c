@@ -159,6 +159,35 @@ static void call(struct json_writer *w, const struct inferred *in, const struct 
 	w->comma = false;
 }
 
+static void pool(struct json_writer *w, const struct inferred *in, const struct pool_found *f)
+{
+	json_begin_object(w);
+	json_put_name(w, "pool");
+	json_begin_object(w);
+	json_put_name(w, "caller");
+	json_put_string(w, names_get(&in->nodes, f->caller));
+	json_put_name(w, "callee");
+	json_put_string(w, names_get(&in->nodes, f->callee));
+	json_put_name(w, "size");
+	json_put_u64(w, f->size);
+	json_put_name(w, "calls");
+	json_put_u64(w, f->calls);
+	json_put_name(w, "handed");
+	json_put_u64(w, f->handed);
+	json_put_name(w, "expected");
+	json_put_double(w, f->expected);
+	ns(w, "waited_ns", f->waited_ns);
+	json_put_name(w, "holder");
+	if (f->holder == NAMES_NONE)
+		json_put_null(w);
+	else
+		json_put_string(w, names_get(&in->nodes, f->holder));
+	json_end_object(w);
+	json_end_object(w);
+	buffer_byte(w->out, '\n');
+	w->comma = false;
+}
+
 static void summary(struct json_writer *w, const struct inferred *in)
 {
 	json_begin_object(w);
@@ -201,6 +230,8 @@ void inferred_json(const struct inferred *in, struct buffer *out)
 
 	for (size_t i = 0; i < inferred_shown(in); i++)
 		pattern(&w, in, i + 1, &in->patterns.at[in->rank[i]]);
+	for (int i = 0; i < in->pool_n; i++)
+		pool(&w, in, &in->pools[i]);
 	summary(&w, in);
 }
 

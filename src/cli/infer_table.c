@@ -199,6 +199,37 @@ static void pattern_row(const struct inferred *in, const struct pattern *p, size
 	table_cell(t, buffer_get(&text));
 }
 
+/* Who waits without a message to show for it. */
+static void pools(const struct inferred *in, struct buffer *out)
+{
+	for (int i = 0; i < in->pool_n; i++) {
+		const struct pool_found *f = &in->pools[i];
+		char waited[QUANTITY_TEXT_BYTES];
+
+		if (i == 0)
+			buffer_text(out, "\nlocks and pools:\n");
+		buffer_text(out, "  ");
+		text_put(out, names_get(&in->nodes, f->caller), TREE_NAME_MAX);
+		buffer_printf(out, " has at most %u call%s to ", f->size, f->size == 1 ? "" : "s");
+		text_put(out, names_get(&in->nodes, f->callee), TREE_NAME_MAX);
+		buffer_printf(out,
+			      " open: %llu of %llu started when another returned (%.0f by chance), "
+			      "after %s of waiting in all",
+			      (unsigned long long)f->handed, (unsigned long long)f->calls,
+			      f->expected, ns_text(f->waited_ns, waited));
+		if (f->holder != NAMES_NONE) {
+			buffer_text(out, "; held most by calls for ");
+			text_put(out, names_get(&in->nodes, f->holder), TREE_NAME_MAX);
+			if (f->holder_name != NAMES_NONE) {
+				buffer_byte(out, ' ');
+				text_put(out, names_get(&in->operations, f->holder_name),
+					 TREE_NAME_MAX);
+			}
+		}
+		buffer_byte(out, '\n');
+	}
+}
+
 void inferred_table(const struct inferred *in, struct buffer *out)
 {
 	static const struct table_column columns[] = {
@@ -219,4 +250,5 @@ void inferred_table(const struct inferred *in, struct buffer *out)
 	for (size_t i = 0; i < MIN(shown, (size_t)TREE_PATTERNS); i++)
 		inferred_tree(in, &in->patterns.at[in->rank[i]], i + 1, out);
 	outliers(in, shown, out);
+	pools(in, out);
 }

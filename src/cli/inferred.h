@@ -10,6 +10,7 @@
 #include "infer/linking.h"
 #include "infer/names.h"
 #include "infer/patterns.h"
+#include "infer/pools.h"
 
 struct inferred {
 	struct cli *cli;
@@ -18,6 +19,8 @@ struct inferred {
 	struct patterns patterns;
 	uint32_t *rank; /* patterns.n: in the order asked for */
 	struct linking_tally tally;
+	struct pool_found pools[POOLS_MAX]; /* of the last window that had any */
+	int pool_n;
 	struct convolution convolution;
 	enum patterns_order order;
 	size_t top; /* patterns shown; 0: all */
