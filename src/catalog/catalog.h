@@ -45,6 +45,10 @@ uint64_t catalog_generation(struct catalog *cat);
  * what was known before stays in force then. */
 int catalog_refresh(struct catalog *cat, struct error *e);
 
+/* Writes a consistent copy to `path`, which must not be there, while others go on; durable but for
+ * its name.  Negative errno, with the reason in *e. */
+int catalog_backup(struct catalog *cat, const char *path, struct error *e);
+
 /* Random bytes made once for this file, the key of redaction's hashes.  Never shown to anybody. */
 void catalog_secret(const struct catalog *cat, uint8_t ret_secret[CATALOG_SECRET_BYTES]);
 

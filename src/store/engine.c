@@ -17,6 +17,7 @@
 #include "store/operations.h"
 #include "store/parts.h"
 #include "store/retain.h"
+#include "store/scan.h"
 
 #define MEMORY_DEFAULT         ((size_t)1 << 30)
 #define FLUSH_DEFAULT          ((size_t)32 << 20)
@@ -502,4 +503,19 @@ int engine_settle(struct store *s)
 	if (r == 0)
 		r = engine_retain(s);
 	return r < 0 ? r : compact_until_done(engine_of(s), false);
+}
+
+int engine_each_trace(struct store *s,
+		      int (*each)(void *context, struct trace_id id, const struct event_ref *refs,
+				  size_t n, bool more),
+		      void *context)
+{
+	const struct scan scan = {.trace = each, .context = context};
+	struct snapshot snapshot;
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_scan(&snapshot, &scan);
+	snapshot_done(&snapshot);
+	return r;
 }

@@ -60,4 +60,12 @@ int engine_retain(struct store *s);
 /* Does all of this as an idle store would: nothing is left to do afterwards. */
 int engine_settle(struct store *s);
 
+/* Visits every trace once, as it is at this moment; memory does not depend on how many there are.
+ * `more`: the next call goes on with the same trace.  Rows are the callback's while it runs.
+ * Anything but 0 from it ends the walk and is returned. */
+int engine_each_trace(struct store *s,
+		      int (*each)(void *context, struct trace_id id, const struct event_ref *refs,
+				  size_t n, bool more),
+		      void *context);
+
 #endif

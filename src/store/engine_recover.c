@@ -9,21 +9,8 @@
 
 #include "base/cleanup.h"
 #include "store/engine_int.h"
+#include "store/segment_files.h"
 #include "store/set_aside.h"
-
-/* The number in "seg-%016x" with this ending, or false. */
-static bool number_of(const char *name, const char *ending, uint64_t *ret_number)
-{
-	struct slice s = slice_cstr(name);
-	uint8_t bytes[8];
-
-	if (s.n != 20 + strlen(ending) || !slice_starts(s, SLICE("seg-")) ||
-	    !slice_ends(s, slice_cstr(ending)) ||
-	    hex_decode(slice_of(name + 4, 16), bytes, sizeof(bytes)) < 0)
-		return false;
-	*ret_number = load_be64(bytes);
-	return true;
-}
 
 static const struct manifest_segment *row_of(const struct manifest *m, uint64_t number)
 {
@@ -39,13 +26,14 @@ static bool is_wanted(const struct manifest *m, const char *name)
 	const struct manifest_segment *row;
 	uint64_t number;
 
-	if (number_of(name, ".cst", &number))
+	if (segment_file_number(name, ".cst", &number))
 		return row_of(m, number);
-	if (number_of(name, ".feed", &number)) {
+	if (segment_file_number(name, ".feed", &number)) {
 		row = row_of(m, number);
 		return row && row->feed;
 	}
-	return !number_of(name, ".cst.tmp", &number) && !number_of(name, ".feed.tmp", &number) &&
+	return !segment_file_number(name, ".cst.tmp", &number) &&
+	       !segment_file_number(name, ".feed.tmp", &number) &&
 	       strcmp(name, MANIFEST_NAME ".tmp") != 0;
 }
 
@@ -54,7 +42,7 @@ static bool has_segments(const struct fs_names *names)
 	uint64_t number;
 
 	for (size_t i = 0; i < names->n; i++)
-		if (number_of(names->items[i], ".cst", &number))
+		if (segment_file_number(names->items[i], ".cst", &number))
 			return true;
 	return false;
 }

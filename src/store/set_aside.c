@@ -8,15 +8,7 @@
 
 #define NAMESAKES_MOST 1000 /* files of one name that are set aside */
 
-/* A link never replaces what is there, a rename would. */
-static int move(struct fs *fs, const char *from, const char *to)
-{
-	int r = fs_link(fs, from, to);
-
-	return r < 0 ? r : fs_unlink(fs, from);
-}
-
-int set_aside(struct fs *fs, const char *dir, const char *name)
+int set_aside_link(struct fs *fs, const char *dir, const char *name)
 {
 	_cleanup_(freep)
 	char *folder = fs_path(dir, SET_ASIDE_FOLDER);
@@ -31,7 +23,7 @@ int set_aside(struct fs *fs, const char *dir, const char *name)
 	r = fs_make_dir(fs, folder, 0700);
 	if (r < 0)
 		return r;
-	r = move(fs, from, to);
+	r = fs_link(fs, from, to); /* never replaces what is there, a rename would */
 	for (int i = 1; r == -EEXIST && i < NAMESAKES_MOST; i++) {
 		_cleanup_(freep)
 		char *other = NULL;
@@ -40,9 +32,20 @@ int set_aside(struct fs *fs, const char *dir, const char *name)
 			other = NULL;
 			return -ENOMEM;
 		}
-		r = move(fs, from, other);
+		r = fs_link(fs, from, other);
 	}
 	if (r == 0)
 		r = fs_sync_dir(fs, folder);
+	return r < 0 ? r : fs_sync_dir(fs, dir);
+}
+
+int set_aside(struct fs *fs, const char *dir, const char *name)
+{
+	_cleanup_(freep)
+	char *path = fs_path(dir, name);
+	int r = path ? set_aside_link(fs, dir, name) : -ENOMEM;
+
+	if (r == 0)
+		r = fs_unlink(fs, path);
 	return r < 0 ? r : fs_sync_dir(fs, dir);
 }

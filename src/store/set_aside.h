@@ -11,4 +11,8 @@
  * return. */
 int set_aside(struct fs *fs, const char *dir, const char *name);
 
+/* The same, and the file keeps its name as well: for what is still needed until a manifest says
+ * otherwise. */
+int set_aside_link(struct fs *fs, const char *dir, const char *name);
+
 #endif
