@@ -30,6 +30,7 @@ struct api {
 	struct store *store;
 	struct ingest *ingest;
 	struct catalog *catalog;
+	const char *data;  /* the server's folder */
 	struct pool *pool; /* does what walks through the store */
 	bool auth;         /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
 	int64_t started_ns;

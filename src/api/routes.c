@@ -1,6 +1,7 @@
 /* api/routes.c - every path the server answers. */
 #include "api/routes.h"
 
+#include "api/backup.h"
 #include "api/health.h"
 #include "api/metrics.h"
 #include "api/receive.h"
@@ -33,5 +34,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},
 	{"GET", "/api/v1/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, trace_get},
 	{"GET", "/api/v1/export", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, export_get},
+	{"POST", "/api/v1/backup", SERVICE_HTTP, ROLE_ADMIN, ROUTE_NO_BODY, "application/json",
+	 backup_post},
 	{0},
 };

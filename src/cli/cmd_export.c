@@ -1,16 +1,13 @@
 /* cli/cmd_export.c - `causet export`: traces out of a server, or from one format to another. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 
-#include "api/plain.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/formats.h"
 #include "cli/gather.h"
 #include "cli/remote.h"
-#include "wire/pieces.h"
+#include "cli/sink.h"
 
 struct export_values {
 	struct filter filter;
@@ -51,63 +48,15 @@ static const struct option export_options[] = {
 	{0},
 };
 
-/* Opened with the first byte, so that an export that fails leaves an older file alone. */
-struct sink {
-	const char *path; /* NULL: standard output */
-	int fd;           /* negative: not yet */
-	uint64_t bytes;
-};
-
-static int sink_write(void *context, struct slice piece)
-{
-	struct sink *s = context;
-
-	if (s->fd < 0 && piece.n > 0) {
-		s->fd = open(s->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (s->fd < 0)
-			return -errno;
-	}
-	while (piece.n > 0) {
-		ssize_t n = write(s->fd, piece.p, piece.n);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		s->bytes += (uint64_t)n;
-		piece = slice_from(piece, (size_t)n);
-	}
-	return 0;
-}
-
-static const struct codec *format_of_output(const char *output)
-{
-	const struct codec *found =
-		output ? codec_sniff(slice_of("", 0), slice_cstr(output)) : NULL;
-
-	return found ? found : codec_find(SLICE("otlp-json"));
-}
-
 /* Pieces already written stay; the message says so through the exit code. */
 static int from_files(struct cli *cli, const struct export_values *v, const struct codec *codec,
 		      struct sink *sink)
 {
-	_cleanup_(buffer_done)
-	struct buffer piece = {0};
 	struct gathered all = {0};
-	struct plain plain = {0};
-	struct pieces pieces;
 	int code = gather_files(cli, v->files.items, NULL, &all), r = 0;
 
 	if (code == EXIT_OK)
-		r = plain_rows(codec, all.refs, all.n, &plain);
-	if (code == EXIT_OK && r == 0) {
-		pieces = pieces_of(codec, plain.refs, plain.n);
-		while (r == 0 && pieces_next(&pieces, &piece)) {
-			r = piece.failed ? -ENOMEM : sink_write(sink, buffer_get(&piece));
-			buffer_clear(&piece);
-		}
-	}
+		r = sink_rows(sink, codec, all.refs, all.n);
 	if (code == EXIT_OK && r < 0)
 		code = cli_fail(cli, EXIT_FAILED, "cannot write: %s", strerror(-r));
 	if (code == EXIT_OK && all.rejected) {
@@ -115,7 +64,6 @@ static int from_files(struct cli *cli, const struct export_values *v, const stru
 		cli_fail(cli, code, "%llu rows were not accepted: %s",
 			 (unsigned long long)all.rejected, all.reason);
 	}
-	plain_done(&plain);
 	gathered_done(&all);
 	return code;
 }
@@ -166,7 +114,7 @@ static bool is_filtered(const struct export_values *v)
 static int export_run(struct cli *cli, const void *values, int argc, char **argv)
 {
 	const struct export_values *v = values;
-	struct sink sink = {.fd = STDOUT_FILENO};
+	struct sink sink = sink_of(v->output);
 	const struct codec *codec;
 	int code = format_find(cli, v->format, &codec);
 
@@ -179,21 +127,12 @@ static int export_run(struct cli *cli, const void *values, int argc, char **argv
 	if (v->files.n && argc > 0)
 		return cli_usage(cli, "'%s': either --file or trace ids", argv[0]);
 	if (!codec)
-		codec = format_of_output(v->output);
+		codec = sink_format(v->output);
 	if (argc > 1 && !codec->appends)
 		return cli_usage(cli, "%s holds one export a file; give one trace id", codec->name);
-	if (v->output && strcmp(v->output, "-") != 0)
-		sink = (struct sink){.path = v->output, .fd = -1};
 	code = v->files.n ? from_files(cli, v, codec, &sink)
 			  : from_server(cli, v, codec, argv, argc, &sink);
-	if (code == EXIT_OK && sink.bytes == 0) {
-		cli_note(cli, "nothing to export");
-		code = EXIT_NOTHING;
-	}
-	if (sink.path && sink.fd >= 0 && close(sink.fd) < 0 && code == EXIT_OK)
-		code = cli_fail(cli, EXIT_FAILED, "cannot write %s: %s", v->output,
-				strerror(errno));
-	return code;
+	return sink_close(cli, &sink, code);
 }
 
 const struct command command_export = {

@@ -17,6 +17,7 @@ extern const struct command command_token;
 extern const struct command command_redact;
 extern const struct command command_keep;
 extern const struct command command_thin;
+extern const struct command command_store;
 extern const struct command command_completion;
 extern const struct command command_version;
 extern const struct command command_help;

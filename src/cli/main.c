@@ -31,6 +31,7 @@ const struct command *const commands[] = {
 	&command_redact,
 	&command_keep,
 	&command_thin,
+	&command_store,
 	&command_completion,
 	&command_version,
 	&command_help,

@@ -38,43 +38,74 @@ int folder_make(const char *path, struct error *error)
 }
 
 /* Whoever holds the lock has written its number. */
-static int held_by_other(int fd, const char *path, struct error *error)
+static const char *holder(int fd, char text[16])
 {
-	char text[16] = "";
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(fd, text, 15, 0);
 
 	text[n > 0 ? n : 0] = 0;
 	text[strcspn(text, "\n")] = 0;
-	return error_set(error, -EBUSY,
-			 "another causet serve (process %s) uses %s; stop it, or choose another "
-			 "folder with --data",
-			 *text ? text : "unknown", path);
+	return *text ? text : "unknown";
+}
+
+/* -EBUSY without a message when somebody else has it; *ret_fd is then open. */
+static int lock_take(const char *path, int *ret_fd, struct error *error)
+{
+	char lock[PATH_MAX], pid[16];
+	int n;
+
+	if (snprintf(lock, sizeof(lock), "%s/" FOLDER_LOCK_FILE, path) >= (int)sizeof(lock))
+		return error_set(error, -ENAMETOOLONG, "'%s' is too long", path);
+	*ret_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*ret_fd < 0)
+		return error_set(error, -errno, "cannot write in %s: %s", path, strerror(errno));
+	if (flock(*ret_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY
+					    : error_set(error, -errno, "cannot lock %s: %s", lock,
+							strerror(errno));
+	n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+	if (ftruncate(*ret_fd, 0) < 0 || pwrite(*ret_fd, pid, (size_t)n, 0) != n)
+		return error_set(error, -errno, "cannot write %s: %s", lock, strerror(errno));
+	return 0;
 }
 
 int folder_open(const char *path, struct error *error)
 {
-	char lock[PATH_MAX], pid[16];
-	int fd, n, r = folder_make(path, error);
+	_cleanup_(closep)
+	int fd = -1;
+	char pid[16];
+	int taken, r = folder_make(path, error);
 
+	if (r == 0)
+		r = lock_take(path, &fd, error);
+	if (r == -EBUSY)
+		return error_set(error, r,
+				 "another causet serve (process %s) uses %s; stop it, or choose "
+				 "another folder with --data",
+				 holder(fd, pid), path);
 	if (r < 0)
 		return r;
-	if (snprintf(lock, sizeof(lock), "%s/" FOLDER_LOCK_FILE, path) >= (int)sizeof(lock))
-		return error_set(error, -ENAMETOOLONG, "'%s' is too long", path);
-	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return error_set(error, -errno, "cannot write in %s: %s", path, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		r = errno == EWOULDBLOCK
-			    ? held_by_other(fd, path, error)
-			    : error_set(error, -errno, "cannot lock %s: %s", lock, strerror(errno));
-		close(fd);
+	taken = fd;
+	fd = -1;
+	return taken;
+}
+
+int folder_lock(const char *path, struct error *error)
+{
+	_cleanup_(closep)
+	int fd = -1;
+	struct stat st;
+	char pid[16];
+	int taken, r;
+
+	if (stat(path, &st) < 0)
+		return error_set(error, -errno, "there is no folder %s", path);
+	r = lock_take(path, &fd, error);
+	if (r == -EBUSY)
+		return error_set(error, r, "%s is in use by process %s; stop that first", path,
+				 holder(fd, pid));
+	if (r < 0)
 		return r;
-	}
-	n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) != n) {
-		r = error_set(error, -errno, "cannot write %s: %s", lock, strerror(errno));
-		close(fd);
-		return r;
-	}
-	return fd;
+	taken = fd;
+	fd = -1;
+	return taken;
 }

@@ -16,4 +16,8 @@ int folder_make(const char *path, struct error *error);
  * -EBUSY: another server has it; other negative errno; the error says what to do. */
 int folder_open(const char *path, struct error *error);
 
+/* Locks a folder that is there, for a tool that works on it at rest.  -ENOENT when it is not; else
+ * as folder_open(). */
+int folder_lock(const char *path, struct error *error);
+
 #endif

@@ -157,6 +157,7 @@ static int server_open(struct server *s, struct error *error)
 	s->api.store = s->store;
 	s->api.ingest = s->ingest;
 	s->api.catalog = s->catalog;
+	s->api.data = c->data;
 	s->api.pool = s->pool;
 	s->api.auth = c->auth;
 	s->api.tls = c->tls_cert != NULL;
