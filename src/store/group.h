@@ -171,7 +171,8 @@ struct group_column {
 	const uint32_t *codes;
 	const uint32_t *offset; /* text i: text[offset[i]] … text[offset[i + 1]] */
 	const char *text;
-	uint32_t text_n;      /* how many texts */
+	uint32_t text_n; /* how many texts */
+	bool by_code;    /* the texts are the segment's strings: codes as tables_find() gives */
 	const uint32_t *rows; /* the row of each value */
 };
 

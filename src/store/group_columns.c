@@ -93,9 +93,29 @@ static int need_uuids(struct segment_group *g)
 	return r;
 }
 
+/* Texts by code of the segment: the texts are the dictionary's. */
+static int decode_codes(struct segment_group *g, struct loaded_column *c, struct slice block)
+{
+	const struct batch *b = g->tables->batch;
+	int r = text_column_codes(g->codec, block, c->place.n, (uint32_t)b->strings, &c->text);
+
+	c->by_code = true;
+	c->view.codes = c->text.codes;
+	c->view.offset = b->offset;
+	c->view.text = b->text;
+	c->view.text_n = (uint32_t)b->strings;
+	c->view.by_code = true;
+	return r;
+}
+
 static int decode_text(struct segment_group *g, struct loaded_column *c, struct slice block)
 {
-	int r = need_uuids(g);
+	int r;
+
+	c->by_code = false;
+	if (text_column_is_codes(block) && !value_is_nested(c->view.type))
+		return decode_codes(g, c, block);
+	r = need_uuids(g);
 
 	if (r == 0)
 		r = text_column_decode(g->codec, block, c->place.n,

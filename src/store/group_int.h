@@ -15,7 +15,7 @@ struct block_place {
 struct loaded_column {
 	uint32_t column;
 	struct block_place place;
-	bool decoded, has_rows;
+	bool decoded, has_rows, by_code;
 	struct group_column view;
 	uint64_t *numbers;
 	struct text_column text;

@@ -198,6 +198,10 @@ static int next_value(struct making *m, struct builder *to, uint32_t column, str
 		a->bits = at->c->numbers[at->at++];
 		return 0;
 	}
+	if (at->c->by_code) {
+		a->bits = string(m, to, at->c->text.codes[at->at++]);
+		return 0;
+	}
 	text = text_column_get(&at->c->text, at->at++);
 	if (!value_is_nested(a->type)) {
 		a->bits = batch_string(to->b, text);

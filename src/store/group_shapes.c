@@ -19,6 +19,8 @@
 /* … and skeletons with fewer rows than this are given up. */
 #define SKELETON_LEAST_ROWS 4
 #define AHEAD               8
+/* With fewer rows than one in so many of a known skeleton, LOOSE is taken without asking. */
+#define LOOSE_HITS 16
 
 static uint32_t prefix_text(struct attr *out, uint32_t n, uint32_t key, uint32_t code)
 {
@@ -127,8 +129,10 @@ static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row
 		return NONE;
 	hash = skeleton_hash(t, g->words, field_n);
 	at = skeleton_find(t, g->words, field_n, hash);
-	if (at != NONE && !t->skeletons[at].rare)
+	if (at != NONE && !t->skeletons[at].rare) {
+		g->exact_hits += !loose;
 		return at;
+	}
 	if (!loose && at == NONE && g->at_once &&
 	    ++g->new_skeletons >
 		    LOOSE_LEAST_ROWS / ROWS_PER_SKELETON + g->row_n / ROWS_PER_SKELETON)
@@ -198,7 +202,9 @@ static int stage(struct group_writer *g, struct remap *r, uint32_t column, const
 		c->texts[c->n] = arena_dup(&g->arena, buffer_get(&g->packed));
 		if (g->packed.failed || !c->texts[c->n].p)
 			return -ENOMEM;
-	} else if (value_is_text(a->type))
+	} else if (c->by_code)
+		c->codes[c->n] = dictionary_string(&g->dictionary, r, a->string);
+	else if (value_is_text(a->type))
 		c->texts[c->n] = batch_text(r->batch, a->string);
 	else
 		c->numbers[c->n] = a->type == VALUE_BOOL ? a->boolean : a->bits;
@@ -206,13 +212,39 @@ static int stage(struct group_writer *g, struct remap *r, uint32_t column, const
 	return 0;
 }
 
+/* The column of a LOOSE attribute: keys of texts are remembered by their code. */
+static uint32_t loose_column(struct group_writer *g, uint8_t level, uint32_t key, uint8_t type)
+{
+	uint32_t column;
+
+	if (type != VALUE_STRING || level != LEVEL_BLOCK)
+		return value_column_get(&g->shapes, level, field_word(key, type));
+	if (key >= g->column_of_key_n) {
+		size_t n = g->column_of_key_n;
+
+		if (!vec_reserve(&g->column_of_key, &g->column_of_key_capacity, (size_t)key + 1,
+				 sizeof(*g->column_of_key)))
+			return NONE;
+		g->column_of_key_n = g->column_of_key_capacity;
+		memset(g->column_of_key + n, 0,
+		       (g->column_of_key_n - n) * sizeof(*g->column_of_key));
+	}
+	if (g->column_of_key[key])
+		return g->column_of_key[key] - 1;
+	column = value_column_get(&g->shapes, level, field_word(key, type));
+	if (column != NONE)
+		g->column_of_key[key] = column + 1;
+	return column;
+}
+
 static int stage_loose(struct group_writer *g, struct remap *r, uint8_t type, const struct attr *a)
 {
-	uint32_t word = field_word(dictionary_string(&g->dictionary, r, a->key), a->type),
-		 column = value_column_get(&g->shapes, row_level(type), word);
+	uint32_t key = dictionary_string(&g->dictionary, r, a->key),
+		 column = loose_column(g, row_level(type), key, a->type);
 
-	if (column == NONE || !vec_reserve(&g->loose_codes, &g->loose_capacity, g->loose_n + 1,
-					   sizeof(*g->loose_codes)))
+	if (column == NONE || (g->loose_n == g->loose_capacity &&
+			       !vec_reserve(&g->loose_codes, &g->loose_capacity, g->loose_n + 1,
+					    sizeof(*g->loose_codes))))
 		return -ENOMEM;
 	g->loose_codes[g->loose_n++] = column;
 	return stage(g, r, column, a);
@@ -254,6 +286,28 @@ static __attribute__((noinline)) int stage_other(struct group_writer *g,
 	}
 }
 
+/* A LOOSE text whose key, column and code are known, as they are nearly always. */
+static bool stage_loose_code(struct group_writer *g, const uint32_t *strings, uint8_t type,
+			     const struct attr *a)
+{
+	uint32_t key = strings[a->key], code, column;
+	struct value_column *c;
+
+	if (!key || a->type != VALUE_STRING || key >= g->column_of_key_n ||
+	    row_level(type) != LEVEL_BLOCK || g->loose_n == g->loose_capacity)
+		return false;
+	code = strings[a->string];
+	column = g->column_of_key[key];
+	if (!code || !column)
+		return false;
+	c = &g->shapes.columns[column - 1];
+	if (!c->by_code || c->n == 0 || c->n == c->capacity)
+		return false;
+	c->codes[c->n++] = code;
+	g->loose_codes[g->loose_n++] = column - 1;
+	return true;
+}
+
 /* Puts n fields where they belong: FIXED values to `to`; returns the place behind the last, or NULL
  * when out of memory.  Fields do not move: new columns may be added, but no skeletons. */
 static uint64_t *stage_fields(struct group_writer *g, const struct group_row *row,
@@ -280,7 +334,7 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 			break;
 		case STEP_VAR_TEXT:
 			c = &g->shapes.columns[f->column];
-			if (c->n > 0 && c->n < c->capacity)
+			if (c->n > 0 && c->n < c->capacity && !c->by_code)
 				c->texts[c->n++] = batch_text(b, a->string);
 			else if (stage_other(g, row, f, a, to) < 0)
 				return NULL;
@@ -290,6 +344,11 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 			if (c->n > 0 && c->n < c->capacity)
 				c->numbers[c->n++] = a->bits;
 			else if (stage_other(g, row, f, a, to) < 0)
+				return NULL;
+			break;
+		case STEP_LOOSE:
+			if (!stage_loose_code(g, strings, row->e->type, a) &&
+			    stage_other(g, row, f, a, to) < 0)
 				return NULL;
 			break;
 		default:
@@ -351,7 +410,9 @@ int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 	for (uint32_t i = p->first; i < p->first + p->rows; i++) {
 		struct group_row *row = &g->rows[i];
 
-		row->skeleton = get_skeleton(g, row, false);
+		/* Where hardly any row has a known set of keys, the others are not asked. */
+		row->skeleton = get_skeleton(
+			g, row, g->loose && i > LOOSE_LEAST_ROWS && g->exact_hits < i / LOOSE_HITS);
 		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
 			return -ENOMEM;
 		if (g->at_once) {

@@ -7,11 +7,15 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/varint.h"
+#include "store/block_io.h"
 
 #define NONE UINT32_MAX
 /* Batches that did not come up in so many groups are let go. */
 #define REMAP_GROUPS 2
 #define TEXT_LONG    4096
+/* When texts of a column become codes, and when no longer: one new text in so many. */
+#define REPEATS_LEAST 16
+#define FRESH_TEXTS   4
 
 static uint64_t *numbers(struct group_writer *g)
 {
@@ -80,6 +84,7 @@ void group_writer_done(struct group_writer *g)
 	free(g->spare);
 	free(g->row_of_id);
 	free(g->loose_codes);
+	free(g->column_of_key);
 	free(g->words);
 	free(g->values);
 	free(g->touched);
@@ -177,15 +182,47 @@ static int put_piece_ids(struct group_writer *g)
 	return put_fixed(g, BLOCK_PIECE_ID, ids, sizeof(*ids), g->piece_n);
 }
 
+/* Texts that were new in this group must be few, or the column goes back to texts for good. */
+static int put_codes_column(struct group_writer *g, struct value_column *c)
+{
+	struct block_writer w = {.codec = g->codec, .out = &g->blocks_out};
+	uint32_t fresh = 0;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		fresh += c->codes[i] >= g->known_strings;
+	/* Its first texts are all new. */
+	if (c->tried_by_code && fresh > c->n / FRESH_TEXTS) {
+		c->by_code = false;
+		c->never_by_code = true;
+	}
+	c->tried_by_code = true;
+	block_put_number(&w, 0); /* no templates: codes */
+	block_put_codes(&w, c->codes, c->n);
+	return w.failed;
+}
+
+/* Plain texts of which many repeat will be codes from the next group on. */
+static int put_text_column(struct group_writer *g, struct value_column *c)
+{
+	struct text_column_facts facts;
+	int r = text_column_encode(&g->text, g->codec, &g->uuids, c->texts, c->n, &g->blocks_out,
+				   &facts);
+
+	c->by_code = r == 0 && column_may_by_code(c) && !facts.cut && c->n >= REPEATS_LEAST &&
+		     facts.templates <= c->n / 4 * 3;
+	return r;
+}
+
 static int put_column(struct group_writer *g, uint32_t column)
 {
-	const struct value_column *c = &g->shapes.columns[column];
+	struct value_column *c = &g->shapes.columns[column];
 	size_t from = g->blocks_out.n;
 	int r;
 
-	if (column_is_text(c))
-		r = text_column_encode(&g->text, g->codec, &g->uuids, c->texts, c->n,
-				       &g->blocks_out);
+	if (c->by_code)
+		r = put_codes_column(g, c);
+	else if (column_is_text(c))
+		r = put_text_column(g, c);
 	else if (c->type == VALUE_DOUBLE)
 		r = column_encode_f64(g->codec, (const double *)(const void *)c->numbers, c->n,
 				      &g->blocks_out);
@@ -377,7 +414,8 @@ static void begin_next(struct group_writer *g)
 	for (size_t i = 0; i < g->shapes.skeleton_n; i++)
 		g->shapes.skeletons[i].rows = 0;
 	g->touched_n = g->seen_n = g->seen_shape_n = g->loose_n = 0;
-	g->new_skeletons = 0;
+	g->new_skeletons = g->exact_hits = 0;
+	g->known_strings = g->dictionary.tables->strings;
 	g->blocks = g->errors = 0;
 	stages_clear(g);
 	g->row_n = g->piece_n = 0;

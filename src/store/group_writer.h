@@ -57,6 +57,7 @@ struct group_writer {
 	bool loose;         /* rows have random sets of keys: unknown skeletons are LOOSE at once */
 	bool at_once;       /* behind the first group: shapes are found as rows come */
 	uint32_t new_skeletons; /* in this group */
+	uint32_t exact_hits;    /* rows of this group whose skeleton was known */
 
 	/* The rows gathered. */
 	struct group_row *rows;
@@ -76,7 +77,10 @@ struct group_writer {
 	uint32_t *codes;
 	uint32_t *loose_codes;
 	size_t loose_n, loose_capacity;
-	uint32_t *words; /* of a row */
+	uint32_t *column_of_key; /* for LOOSE texts of blocks: column + 1 */
+	size_t column_of_key_n, column_of_key_capacity;
+	size_t known_strings; /* in the dictionary when the group began */
+	uint32_t *words;      /* of a row */
 	uint64_t *values;
 	size_t word_capacity, value_capacity;
 	uint32_t *touched; /* columns with values in this group */

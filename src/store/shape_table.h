@@ -35,7 +35,7 @@ enum field_step {
 	STEP_FIXED_BOOL,
 	STEP_FIXED_EMPTY,
 	STEP_FIXED_NESTED,
-	STEP_VAR_TEXT,
+	STEP_VAR_TEXT, /* by code if the column is */
 	STEP_VAR_NUMBER,
 	STEP_VAR, /* the others */
 	STEP_LOOSE,
@@ -51,6 +51,9 @@ struct field {
 struct value_column {
 	uint32_t key;
 	uint8_t level, type;
+	/* Texts that repeat from group to group are in the dictionary: their codes are the values.
+	 */
+	bool by_code, tried_by_code, never_by_code;
 	/* How rows of settled skeletons voted: the first guess for others. */
 	uint64_t fixed_rows, var_rows;
 	/* Values of the group that is being written, in row order. */
@@ -58,8 +61,9 @@ struct value_column {
 	union {
 		uint64_t *numbers;
 		struct slice *texts;
+		uint32_t *codes;
 	};
-	size_t capacity;
+	size_t capacity; /* in the widest of them that the column may need */
 };
 
 struct shape_row {
@@ -131,6 +135,12 @@ uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *val
 
 /* The column for (level, key << 4 | type), added if new.  UINT32_MAX when out of memory. */
 uint32_t value_column_get(struct shape_table *t, uint8_t level, uint32_t field_word);
+
+/* May its texts be kept by code? */
+static inline bool column_may_by_code(const struct value_column *c)
+{
+	return value_is_text(c->type) && !value_is_nested(c->type) && !c->never_by_code;
+}
 
 static inline bool column_is_text(const struct value_column *c)
 {

@@ -254,7 +254,8 @@ static bool text_add(struct encoding *g, struct slice text)
 }
 
 int text_column_encode(struct text_encoder *e, struct column_codec *codec, struct uuid_table *uuids,
-		       const struct slice *texts, size_t n, struct buffer *out)
+		       const struct slice *texts, size_t n, struct buffer *out,
+		       struct text_column_facts *ret_facts)
 {
 	struct encoding g = {.e = e, .uuids = uuids, .expected = (int64_t)uuids->n};
 	struct block_writer w = {.codec = codec, .out = out};
@@ -281,6 +282,7 @@ int text_column_encode(struct text_encoder *e, struct column_codec *codec, struc
 		block_put_i64(&w, e->refs, g.ref_n);
 	if (g.number_n)
 		block_put_i64(&w, e->numbers, g.number_n);
+	*ret_facts = (struct text_column_facts){g.template_n, g.ref_n || g.number_n};
 	return w.failed;
 }
 

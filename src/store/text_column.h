@@ -39,9 +39,16 @@ struct text_encoder {
 
 void text_encoder_done(struct text_encoder *e);
 
+/* What the encoder saw. */
+struct text_column_facts {
+	size_t templates;
+	bool cut; /* some UUID or number was cut out */
+};
+
 /* Appends the block of n texts.  -ENOMEM. */
 int text_column_encode(struct text_encoder *e, struct column_codec *codec, struct uuid_table *uuids,
-		       const struct slice *texts, size_t n, struct buffer *out);
+		       const struct slice *texts, size_t n, struct buffer *out,
+		       struct text_column_facts *ret_facts);
 
 /* Decoded: value i is text codes[i]; text j is text[offset[j]] … text[offset[j + 1]]. */
 struct text_column {
@@ -51,6 +58,17 @@ struct text_column {
 	uint32_t text_n;
 	size_t code_capacity, offset_capacity;
 };
+
+/* Does the block hold codes of the segment's dictionary instead?  Then they are decoded by
+ * text_column_codes(). */
+static inline bool text_column_is_codes(struct slice block)
+{
+	return block.n > 0 && block.p[0] == 0;
+}
+
+/* The codes, each below `below`. */
+int text_column_codes(struct column_codec *codec, struct slice block, size_t n, uint32_t below,
+		      struct text_column *column);
 
 /* Decodes a block of n texts; *column is used again, so it must be all zero at first.  At most
  * `limit` bytes of text.  -EBADMSG, -ENOMEM. */

@@ -148,7 +148,7 @@ static int decode(struct decoding *d, struct block_reader *r, size_t n)
 	d->number_n = block_get_number(r);
 	base = block_get_number(r);
 	/* Whatever is cut out belongs to a value, a UUID to one of at most so many of its holes. */
-	if (r->failed || d->template_n > n || d->number_n > n ||
+	if (r->failed || d->template_n == 0 || d->template_n > n || d->number_n > n ||
 	    d->ref_n > n * TEMPLATE_MOST_UUIDS || d->ref_n > COLUMN_MAX_VALUES || base > d->uuid_n)
 		return -EBADMSG;
 	d->expected = (int64_t)base;
@@ -176,6 +176,19 @@ static int decode(struct decoding *d, struct block_reader *r, size_t n)
 		if (d->kinds[i] > TEMPLATE_DECIMAL)
 			return -EBADMSG;
 	return fill_all(d, n);
+}
+
+int text_column_codes(struct column_codec *codec, struct slice block, size_t n, uint32_t below,
+		      struct text_column *column)
+{
+	struct block_reader r = {.codec = codec, .rest = block};
+
+	if (!vec_reserve(&column->codes, &column->code_capacity, n + 1, sizeof(*column->codes)))
+		return -ENOMEM;
+	if (block_get_number(&r) != 0)
+		block_fail(&r, -EBADMSG);
+	block_get_codes(&r, column->codes, n, below);
+	return r.failed ? r.failed : r.rest.n ? -EBADMSG : 0;
 }
 
 int text_column_decode(struct column_codec *codec, struct slice block, size_t n,
