@@ -118,6 +118,8 @@ static int name_nodes(struct conv *c)
 
 	if (c->server_node != NAMES_NONE)
 		return 0;
+	if (s->rules)
+		s->rules->now_ns = c->half[SIDE_CLIENT].last_ns;
 	r = node_name(s->rules, s->nodes, c->client, c->client_port, false, &c->client_node);
 	if (r == 0)
 		r = node_name(s->rules, s->nodes, c->server, c->server_port, true, &c->server_node);

@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 
 #define DEFAULT_RING (16 << 20)
-#define POLL_MS      100 /* how long the kernel may hold packets back to give them together */
+#define POLL_MS      20 /* how long the kernel may hold packets back to give them together */
 #define BATCH        4096
-#define LAST_POLLS   3
+#define LAST_POLLS   5
 #define SECOND       INT64_C(1000000000)
 
 struct live {

@@ -38,7 +38,7 @@ static inline void live_closep(struct live **l)
 
 /* What whoever runs a live capture is asked and told. */
 struct live_watch {
-	bool (*go_on)(void *context);                           /* asked ten times a second */
+	bool (*go_on)(void *context);                           /* asked now and then */
 	void (*rate)(void *context, const struct live_rate *r); /* once a second; may be NULL */
 	void *context;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "capture/socket_owner.h"
 
 #define MAX_LINE 1000
 
@@ -187,6 +188,12 @@ int node_name(const struct node_rules *rules, struct names *nodes, struct ip_add
 		    (address.high & rule->mask.high) == rule->address.high &&
 		    (address.low & rule->mask.low) == rule->address.low)
 			return names_intern(nodes, names_get(&rules->texts, rule->name), ret_node);
+	}
+	if (rules && rules->owners) {
+		struct slice owner = socket_owner(rules->owners, address, port, rules->now_ns);
+
+		if (owner.n)
+			return names_intern(nodes, owner, ret_node);
 	}
 	ip_format(address, text);
 	n = strlen(text);

@@ -7,7 +7,8 @@
  *   *[:PORT[-PORT]]                 NAME        *:6379 redis      [fd00::]/8:80-90 web
  *
  * `#` starts a comment.  Ports are those of the node itself, so that a range of ephemeral ports can
- * name a client on a shared address.  One thread. */
+ * name a client on a shared address.  While capturing live, programs of this host can be asked for
+ * (capture/socket_owner.h).  One thread. */
 #ifndef CAUSET_CAPTURE_NODE_NAMES_H
 #define CAUSET_CAPTURE_NODE_NAMES_H
 
@@ -29,11 +30,15 @@ struct node_rule {
 	uint32_t name; /* in `texts` */
 };
 
+struct socket_owners;
+
 struct node_rules {
 	enum node_style style;
 	struct node_rule *rules;
 	size_t n, capacity;
 	struct names texts;
+	struct socket_owners *owners; /* asked where no rule fits (live capture); or NULL */
+	int64_t now_ns;               /* for them */
 };
 
 void node_rules_init(struct node_rules *r, enum node_style style);

@@ -19,6 +19,7 @@ struct messages_options {
 	/* Packets: */
 	const char *node_rules, *truth_header, *truth_file, *live, *live_filter;
 	int64_t node_style, duration_ns;
+	bool live_owners;
 };
 
 #define MESSAGES_OPTIONS(values)                                                                    \
@@ -50,46 +51,51 @@ struct messages_options {
 extern const char *const node_style_names[];
 
 /* Options of commands that also take packets. */
-#define PACKET_OPTIONS(values)                                                                        \
-	{.name = "node-rules",                                                                        \
-	 .type = OPTION_STRING,                                                                       \
-	 .value = "FILE",                                                                             \
-	 .group = "Packets",                                                                          \
-	 .doc = "lines of ADDRESS[/PREFIX][:PORT[-PORT]] NAME: what to call whoever has an address; " \
-		"the first that fits counts",                                                         \
-	 .offset = offsetof(struct values, input.node_rules)},                                        \
-		{.name = "node-style",                                                                \
-		 .type = OPTION_CHOICE,                                                               \
-		 .choices = node_style_names,                                                         \
-		 .fallback = "auto",                                                                  \
-		 .doc = "what a node without a rule is called; endpoint: servers are "                \
-			"address:port; auto: only on loopback",                                       \
-		 .offset = offsetof(struct values, input.node_style)},                                \
-		{.name = "live",                                                                      \
-		 .type = OPTION_STRING,                                                               \
-		 .value = "INTERFACE",                                                                \
-		 .doc = "capture there until interrupted; any: everywhere",                           \
-		 .offset = offsetof(struct values, input.live)},                                      \
-		{.name = "live-filter",                                                               \
-		 .type = OPTION_STRING,                                                               \
-		 .value = "EXPRESSION",                                                               \
-		 .doc = "which packets to capture, as tcpdump has it",                                \
-		 .offset = offsetof(struct values, input.live_filter)},                               \
-		{.name = "duration",                                                                  \
-		 .type = OPTION_DURATION,                                                             \
-		 .fallback = "0s",                                                                    \
-		 .doc = "how long to capture; 0s: until interrupted",                                 \
-		 .offset = offsetof(struct values, input.duration_ns)},                               \
-		{.name = "truth-header",                                                              \
-		 .type = OPTION_STRING,                                                               \
-		 .value = "NAME",                                                                     \
-		 .doc = "a header whose value names the request on every hop (X-Request-Id); it "     \
-			"is never used to infer",                                                     \
-		 .offset = offsetof(struct values, input.truth_header)},                              \
-	{                                                                                             \
-		.name = "truth-file", .type = OPTION_STRING, .value = "FILE",                         \
-		.doc = "write what the header says there, as lines of id, parent, trace",             \
-		.offset = offsetof(struct values, input.truth_file)                                   \
+#define PACKET_OPTIONS(values)                                                                              \
+	{.name = "node-rules",                                                                              \
+	 .type = OPTION_STRING,                                                                             \
+	 .value = "FILE",                                                                                   \
+	 .group = "Packets",                                                                                \
+	 .doc = "lines of ADDRESS[/PREFIX][:PORT[-PORT]] NAME: what to call whoever has an address; "       \
+		"the first that fits counts",                                                               \
+	 .offset = offsetof(struct values, input.node_rules)},                                              \
+		{.name = "node-style",                                                                      \
+		 .type = OPTION_CHOICE,                                                                     \
+		 .choices = node_style_names,                                                               \
+		 .fallback = "auto",                                                                        \
+		 .doc = "what a node without a rule is called; endpoint: servers are "                      \
+			"address:port; auto: only on loopback",                                             \
+		 .offset = offsetof(struct values, input.node_style)},                                      \
+		{.name = "live",                                                                            \
+		 .type = OPTION_STRING,                                                                     \
+		 .value = "INTERFACE",                                                                      \
+		 .doc = "capture there until interrupted; any: everywhere",                                 \
+		 .offset = offsetof(struct values, input.live)},                                            \
+		{.name = "live-filter",                                                                     \
+		 .type = OPTION_STRING,                                                                     \
+		 .value = "EXPRESSION",                                                                     \
+		 .doc = "which packets to capture, as tcpdump has it",                                      \
+		 .offset = offsetof(struct values, input.live_filter)},                                     \
+		{.name = "live-owners",                                                                     \
+		 .type = OPTION_BOOL,                                                                       \
+		 .fallback = "on",                                                                          \
+		 .doc = "call programs of this host after their command and port; needs the right to look", \
+		 .offset = offsetof(struct values, input.live_owners)},                                     \
+		{.name = "duration",                                                                        \
+		 .type = OPTION_DURATION,                                                                   \
+		 .fallback = "0s",                                                                          \
+		 .doc = "how long to capture; 0s: until interrupted",                                       \
+		 .offset = offsetof(struct values, input.duration_ns)},                                     \
+		{.name = "truth-header",                                                                    \
+		 .type = OPTION_STRING,                                                                     \
+		 .value = "NAME",                                                                           \
+		 .doc = "a header whose value names the request on every hop (X-Request-Id); it "           \
+			"is never used to infer",                                                           \
+		 .offset = offsetof(struct values, input.truth_header)},                                    \
+	{                                                                                                   \
+		.name = "truth-file", .type = OPTION_STRING, .value = "FILE",                               \
+		.doc = "write what the header says there, as lines of id, parent, trace",                   \
+		.offset = offsetof(struct values, input.truth_file)                                         \
 	}
 
 struct messages_input {

@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "capture/capture.h"
 #include "capture/live.h"
+#include "capture/socket_owner.h"
 #include "capture/vantage.h"
 #include "cli/messages.h"
 
@@ -115,6 +116,7 @@ static void report(struct messages_input *in, const struct capture *c, const cha
 /* Everything that a capture needs, made from the options. */
 struct session {
 	struct node_rules rules;
+	struct socket_owners *owners;
 	struct capture capture;
 };
 
@@ -122,6 +124,7 @@ static void session_done(struct session *s)
 {
 	capture_done(&s->capture);
 	node_rules_done(&s->rules);
+	socket_owners_free(s->owners);
 }
 
 static int session_init(struct session *s, struct messages_input *in, struct error *error)
@@ -133,6 +136,7 @@ static int session_init(struct session *s, struct messages_input *in, struct err
 					  .stable_ids = in->collects};
 	int r;
 
+	s->owners = NULL;
 	node_rules_init(&s->rules, (enum node_style)o->node_style);
 	r = rules_load(&s->rules, o->node_rules, error);
 	if (r == 0) {
@@ -264,6 +268,8 @@ int packets_live(struct messages_input *in, struct error *error)
 		r = session_init(s, in, error);
 	if (r < 0)
 		return r;
+	if (in->options->live_owners && socket_owners_new("/proc", &s->owners) == 0)
+		s->rules.owners = s->owners;
 	cli_note(in->cli, "capturing on %s; Ctrl-C ends it", in->options->live);
 	r = live_session(s, live, in, error);
 	session_done(s);

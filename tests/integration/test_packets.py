@@ -1,5 +1,6 @@
 """Packets to messages and to paths: the captures of tests/golden, odd files, live capture, and a system of black boxes."""
 import gzip
+import http.client
 import json
 import os
 import re
@@ -160,6 +161,55 @@ def test_live_capture_sees_calls_and_tells_its_cost(causet):
     assert p.returncode == 0, err
     assert out.count(' CALL ') == 20 and out.count(' RET ') == 20
     assert re.search(r'packets/s, .*calls/s, 0 dropped, .*% CPU', err)
+
+
+RELAY = """
+import http.client, http.server, sys, threading
+kept = threading.local()
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def log_message(self, *args): pass
+    def do_GET(self):
+        if len(sys.argv) > 1:
+            if not hasattr(kept, 'c'):
+                kept.c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))
+            kept.c.request('GET', '/next')
+            kept.c.getresponse().read()
+        self.wfile.write(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok')
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@root_only
+def test_programs_that_share_loopback_are_told_apart(causet):
+    """Three processes on one address: whose call a connection is, the kernel says."""
+    def start(*args):
+        p = subprocess.Popen([sys.executable, '-c', RELAY, *args], stdout=subprocess.PIPE, text=True)
+        return p, p.stdout.readline().strip()
+
+    back, back_port = start()
+    front, front_port = start(back_port)
+    p = subprocess.Popen([causet, 'infer', '--live', 'lo', '--live-filter', f'tcp port {front_port} or tcp port {back_port}', '--json'],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert 'capturing on lo' in p.stderr.readline()
+        time.sleep(0.3)
+        c = http.client.HTTPConnection('127.0.0.1', int(front_port))
+        for _ in range(30):
+            c.request('GET', '/first')
+            c.getresponse().read()
+            time.sleep(0.01)
+        time.sleep(0.5)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=60)
+    finally:
+        front.kill()
+        back.kill()
+    found = json.loads(out.splitlines()[0])
+    nodes = [h['node'].rpartition(':')[2] for h in found['hops']]
+    assert nodes == [front_port, back_port] and found['count'] >= 20, err
 
 
 def test_an_interface_or_a_filter_that_does_not_exist_is_named(run):
