@@ -422,8 +422,9 @@ static int show(const struct inferred *in, int64_t format)
 
 	if (in->cli->json)
 		format = FORMAT_JSON;
-	if (paths && (format == FORMAT_SVG || format == FORMAT_TRACES))
-		return cli_usage(in->cli, "convolution finds no calls; use table, json or dot");
+	if (paths && format == FORMAT_TRACES)
+		return cli_usage(in->cli,
+				 "convolution finds no calls; use table, json, dot or svg");
 	switch (format) {
 	case FORMAT_JSON:
 		(paths ? convolution_json : inferred_json)(in, &out);
@@ -432,7 +433,7 @@ static int show(const struct inferred *in, int64_t format)
 		(paths ? convolution_dot : inferred_dot)(in, &out);
 		break;
 	case FORMAT_SVG:
-		inferred_svg(in, &out);
+		(paths ? convolution_svg : inferred_svg)(in, &out);
 		break;
 	case FORMAT_TRACES:
 		return EXIT_OK; /* printed window by window */

@@ -57,6 +57,7 @@ void inferred_tree(const struct inferred *in, const struct pattern *p, size_t nu
 /* The same for what convolution found. */
 void convolution_table(const struct inferred *in, struct buffer *out);
 void convolution_json(const struct inferred *in, struct buffer *out);
+void convolution_svg(const struct inferred *in, struct buffer *out);
 void convolution_dot(const struct inferred *in, struct buffer *out);
 
 /* Compares the calls of a window with the truth in a file and prints how right they are.  An exit

@@ -84,6 +84,8 @@ def test_the_picture_is_well_formed_and_the_graph_is_dot(run, shop):
     msgs = shop('a')
     svg = xml.dom.minidom.parseString(run('infer', msgs, '--format', 'svg').stdout)
     assert svg.documentElement.tagName == 'svg'
+    svg = run('infer', msgs, '--mode', 'convolution', '--format', 'svg').stdout
+    assert xml.dom.minidom.parseString(svg).getElementsByTagName('rect').length > 3
     dot = run('infer', msgs, '--format', 'dot').stdout
     assert dot.startswith('digraph') and dot.count('{') == dot.count('}')
 
@@ -256,3 +258,13 @@ def test_a_score_is_told_by_the_truth(run, shop, tmp_path):
     assert 'links' in run('infer', tmp_path / 'a.msgs', '--score', tmp_path / 'a.truth').stdout
     (tmp_path / 'bad.truth').write_text('one\n')
     run('infer', tmp_path / 'a.msgs', '--score', tmp_path / 'bad.truth', code=1)
+
+
+@pytest.mark.parametrize('mode', ['nesting', 'best'])
+def test_fifty_milliseconds_in_one_component_of_the_shop_are_found(run, tmp_path, mode):
+    for name in ('petstore', 'petstore-const-delay'):
+        run('make-trace', SPECS / f'{name}.spec', '--duration', '600s', '-o', tmp_path / name)
+    out = run('infer', tmp_path / 'petstore-const-delay', '--compare', tmp_path / 'petstore', '--mode', mode).stdout
+    amount, place = out.splitlines()[0].split(' at ', 1)
+    assert place.startswith('/mylist.jsp after CatalogEJB')
+    assert 45 <= float(amount[1:].removesuffix('ms')) <= 55
