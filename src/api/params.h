@@ -6,7 +6,7 @@
 #include "http/request.h"
 #include "store/store.h"
 
-#define PARAMS_MAX_TAGS  64
+#define PARAMS_MAX_TAGS  63 /* as store/match.h */
 #define PARAMS_MAX_LIMIT 10000
 
 /* A search, read. */

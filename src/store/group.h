@@ -81,6 +81,12 @@ struct shapes {
 	size_t entry_n;
 };
 
+/* Is it of a span, finished or not? */
+static inline bool shape_is_block(const struct shape *s)
+{
+	return s->type == EVENT_SPAN || s->type == EVENT_BEGIN;
+}
+
 /* Keeps the segment's tables in memory until unpinned; group_open() does so itself. */
 struct segment_tables;
 int segment_pin(struct segment *s, const struct segment_tables **ret_tables);
@@ -166,8 +172,8 @@ struct group_column {
 	uint8_t level, type;
 	uint32_t n;             /* values */
 	const uint64_t *values; /* numbers: attr.bits; NULL for strings */
-	/* Strings, BYTES, RAW and packed values: distinct ones and, for each value, which of them;
-	 * or, with codes NULL, one text for each value. */
+	/* Strings, BYTES, RAW and packed values: texts (nearly all different) and, for each value,
+	 * which; or, with codes NULL, one text for each value. */
 	const uint32_t *codes;
 	const uint32_t *offset; /* text i: text[offset[i]] … text[offset[i + 1]] */
 	const char *text;
@@ -183,6 +189,14 @@ int group_column(struct segment_group *g, enum row_level level, uint32_t key, en
 /* Which columns there are: index from 0; -ENOENT behind the last. */
 int group_column_at(struct segment_group *g, uint32_t index,
 		    const struct group_column **ret_column);
+
+/* Text i of a column of strings. */
+static inline struct slice column_text(const struct group_column *c, uint32_t i)
+{
+	uint32_t at = c->codes ? c->codes[i] : i;
+
+	return slice_of(c->text + c->offset[at], c->offset[at + 1] - c->offset[at]);
+}
 
 /* Appends rows first … first + count - 1 of the group, materialised. */
 int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set);

@@ -34,7 +34,7 @@ struct match {
 	const struct store_query *query;
 	struct segment *segment;
 	const struct segment_tables *tables;
-	struct tag *tags;
+	struct tag *tags; /* the query's, and the name as one more if that is asked for */
 	size_t tag_n;
 	uint32_t name;            /* string code, or ABSENT */
 	uint8_t *resource_ok;     /* [resource]: service and owner are right */
@@ -93,7 +93,7 @@ static int ask_resources(struct match *m)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < b->resource_n; i++)
 		m->resource_ok[i] = resource_matches(m, i);
-	for (size_t k = 0; k < m->tag_n; k++) {
+	for (size_t k = 0; k < m->query->tag_n; k++) {
 		struct tag *t = &m->tags[k];
 
 		t->on_resource = calloc(b->resource_n + 1, 1);
@@ -157,9 +157,13 @@ static struct verdict ask_shape(const struct match *m, const struct shape *s)
 
 	if (s->type != EVENT_SPAN && s->type != EVENT_BEGIN)
 		return v;
-	if (!m->resource_ok[s->resource] || (m->query->operation.n && s->name != m->name))
+	if (!m->resource_ok[s->resource])
 		return v;
-	for (size_t i = 0; i < m->tag_n; i++)
+	if (m->query->operation.n && s->name == NAME_VARIES)
+		v.in_columns |= 1ULL << m->query->tag_n;
+	else if (m->query->operation.n && s->name != m->name)
+		return v;
+	for (size_t i = 0; i < m->query->tag_n; i++)
 		if (!ask_tag(m, s, i, &v))
 			return (struct verdict){0};
 	v.possible = true;
@@ -187,18 +191,20 @@ static int prepare(struct match *m)
 
 	if (r < 0)
 		return r;
-	m->tags = calloc(q->tag_n + 1, sizeof(*m->tags));
+	m->tag_n = q->tag_n + (q->operation.n > 0);
+	m->tags = calloc(m->tag_n + 1, sizeof(*m->tags));
 	if (!m->tags)
 		return -ENOMEM;
-	m->tag_n = q->tag_n;
 	for (size_t i = 0; i < q->tag_n; i++) {
 		m->tags[i].key = tables_find(m->tables, q->tags[i].key);
 		m->tags[i].text = tables_find(m->tables, q->tags[i].value);
 		match_value_init(&m->tags[i].value, q->tags[i].value);
 	}
-	m->name = tables_find(m->tables, q->operation);
-	if (q->operation.n && m->name == ABSENT)
-		return 0; /* nothing here has that name: no need to ask further */
+	if (q->operation.n) {
+		m->name = tables_find(m->tables, q->operation);
+		m->tags[q->tag_n].key = FIELD_NAME;
+		match_value_init(&m->tags[q->tag_n].value, q->operation);
+	}
 	r = ask_resources(m);
 	return r == 0 ? ask_shapes(m) : r;
 }

@@ -8,7 +8,7 @@
 
 #include "store/group.h"
 
-#define MATCH_MAX_TAGS 64
+#define MATCH_MAX_TAGS 63
 
 struct match;
 

@@ -89,7 +89,6 @@ static void match_texts(const struct match_value *v, const struct group_column *
 		for (uint32_t i = 0; i < c->n; i++)
 			if (c->codes[i] == code)
 				set_bit(words, c->rows[i]);
-		return; /* texts are distinct */
 	}
 }
 

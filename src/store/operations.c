@@ -16,18 +16,24 @@ struct counting {
 	const struct snapshot *snapshot;
 	uint32_t part, parts;
 	struct operation_tally tally;
-	/* The row of each shape of the segment at hand; MAP_NONE where it is no span. */
+	/* The row of each shape of the segment at hand; MAP_NONE where it is no span, and where the
+	 * name is not in the shape. */
 	const struct segment *segment;
 	uint32_t *rows;
 	int result;
 };
 
+static struct slice service_of(const struct segment_tables *t, const struct shape *shape)
+{
+	const struct batch *b = tables_batch(t);
+
+	return batch_attr_text(b, b->resources[shape->resource].attrs, SLICE("service.name"));
+}
+
 static int follow_segment(struct counting *c, const struct segment_group *g)
 {
-	static const struct slice service_key = {"service.name", 12};
 	const struct segment_tables *t = group_tables(g);
 	const struct shapes *shapes = tables_shapes(t);
-	const struct batch *b = tables_batch(t);
 	uint32_t *rows;
 
 	if (c->segment == group_segment(g))
@@ -41,11 +47,9 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 		const struct shape *s = &shapes->rows[i];
 
 		rows[i] = MAP_NONE;
-		if (s->type != EVENT_SPAN && s->type != EVENT_BEGIN)
+		if (!shape_is_block(s) || s->name == NAME_VARIES)
 			continue;
-		rows[i] = operation_tally_row(
-			&c->tally, batch_attr_text(b, b->resources[s->resource].attrs, service_key),
-			tables_text(t, s->name));
+		rows[i] = operation_tally_row(&c->tally, service_of(t, s), tables_text(t, s->name));
 		if (rows[i] == MAP_NONE)
 			return -ENOMEM;
 	}
@@ -53,34 +57,67 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 	return 0;
 }
 
+/* What a group has to be counted by. */
+struct rows_at {
+	struct segment_group *group;
+	const uint32_t *codes;
+	const uint64_t *durations;
+	const struct group_column *names; /* of rows whose shape has none; NULL: all have */
+	uint32_t next_name;
+};
+
+/* The tally's row for a span whose name is not in its shape.  Rows are asked for in order. */
+static uint32_t row_by_name(struct counting *c, struct rows_at *at, const struct shape *s,
+			    uint32_t row)
+{
+	const struct group_column *names = at->names;
+
+	while (names && at->next_name < names->n && names->rows[at->next_name] < row)
+		at->next_name++;
+	if (!names || at->next_name == names->n || names->rows[at->next_name] != row)
+		return MAP_NONE;
+	return operation_tally_row(&c->tally, service_of(group_tables(at->group), s),
+				   column_text(names, at->next_name));
+}
+
+static int count_rows(struct counting *c, struct rows_at *at, uint32_t first, uint32_t n)
+{
+	const struct shapes *shapes = tables_shapes(group_tables(at->group));
+
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct shape *s = &shapes->rows[at->codes[i]];
+		uint32_t row = c->rows[at->codes[i]];
+
+		if (!shape_is_block(s))
+			continue;
+		if (row == MAP_NONE)
+			row = row_by_name(c, at, s, i);
+		if (row == MAP_NONE ||
+		    !operation_tally_span(&c->tally, row, s->status == STATUS_ERROR,
+					  s->type == EVENT_SPAN && (int64_t)at->durations[i] >= 0,
+					  at->durations[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int count_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
 {
 	struct counting *c = context;
-	const struct shapes *shapes = tables_shapes(group_tables(g));
-	const uint64_t *durations;
+	struct rows_at at = {.group = g};
 	const struct group_piece *pieces;
-	const uint32_t *codes;
 	uint32_t all;
 	int r = follow_segment(c, g);
 
-	if (r < 0 || (r = group_shapes(g, &codes)) < 0 ||
-	    (r = group_durations(g, &durations)) < 0 || (r = group_pieces(g, &pieces, &all)) < 0)
+	if (r < 0 || (r = group_shapes(g, &at.codes)) < 0 ||
+	    (r = group_durations(g, &at.durations)) < 0 || (r = group_pieces(g, &pieces, &all)) < 0)
 		return r;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct group_piece *p = &pieces[indices[i]];
-
-		for (uint32_t at = p->first; at < p->first + p->rows; at++) {
-			const struct shape *s = &shapes->rows[codes[at]];
-
-			if (c->rows[codes[at]] != MAP_NONE &&
-			    !operation_tally_span(
-				    &c->tally, c->rows[codes[at]], s->status == STATUS_ERROR,
-				    s->type == EVENT_SPAN && (int64_t)durations[at] >= 0,
-				    durations[at]))
-				return -ENOMEM;
-		}
-	}
-	return 0;
+	r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &at.names);
+	if (r == -ENOENT)
+		r = 0;
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = count_rows(c, &at, pieces[indices[i]].first, pieces[indices[i]].rows);
+	return r;
 }
 
 static int count_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n,

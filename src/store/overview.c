@@ -51,25 +51,70 @@ int snapshot_all(const struct snapshot *s, struct event_set *ret_set)
 	return r;
 }
 
-/* A segment's spans by service and operation, from its shapes: no row is touched. */
+static struct slice service_of(const struct segment_tables *t, const struct shape *shape)
+{
+	const struct batch *b = tables_batch(t);
+
+	return batch_attr_text(b, b->resources[shape->resource].attrs, SLICE("service.name"));
+}
+
+/* Names that are too many to be in shapes stand in a column of their group. */
+static int group_services(struct segment_group *g, struct service_tally *tally)
+{
+	const struct segment_tables *t = group_tables(g);
+	const struct shapes *shapes = tables_shapes(t);
+	const struct group_column *names;
+	const uint32_t *codes;
+	int r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &names);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = group_shapes(g, &codes);
+	for (uint32_t i = 0; r == 0 && i < names->n; i++) {
+		const struct shape *shape = &shapes->rows[codes[names->rows[i]]];
+
+		if (shape_is_block(shape))
+			r = service_tally_add(tally, service_of(t, shape), column_text(names, i), 1,
+					      shape->status == STATUS_ERROR);
+	}
+	return r;
+}
+
+static bool zone_has_names(const struct segment_tables *t, uint32_t group)
+{
+	const struct shapes *shapes = tables_shapes(t);
+	const struct group_zone *zone = tables_zone(t, group);
+
+	for (uint32_t i = 0; i < zone->shape_n; i++)
+		if (shapes->rows[zone->shapes[i]].name == NAME_VARIES)
+			return true;
+	return false;
+}
+
+/* A segment's spans by service and operation: from its shapes, as far as they have the name. */
 static int segment_services(struct segment *s, const struct segment_tables *t,
 			    struct service_tally *tally)
 {
 	const struct shapes *shapes = tables_shapes(t);
-	const struct batch *batch = tables_batch(t);
+	_cleanup_(group_closep)
+	struct segment_group *g = NULL;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < shapes->n; i++) {
 		const struct shape *shape = &shapes->rows[i];
 
-		if (shape->rows == 0 || (shape->type != EVENT_SPAN && shape->type != EVENT_BEGIN))
+		if (shape->rows > 0 && shape_is_block(shape) && shape->name != NAME_VARIES)
+			r = service_tally_add(tally, service_of(t, shape),
+					      tables_text(t, shape->name), shape->rows,
+					      shape->status == STATUS_ERROR ? shape->rows : 0);
+	}
+	for (uint32_t i = 0; r == 0 && i < tables_groups(t); i++) {
+		if (!zone_has_names(t, i))
 			continue;
-		r = service_tally_add(tally,
-				      batch_attr_text(batch,
-						      batch->resources[shape->resource].attrs,
-						      SLICE("service.name")),
-				      tables_text(t, shape->name), shape->rows,
-				      shape->status == STATUS_ERROR ? shape->rows : 0);
+		r = g ? group_reopen(g, i) : group_open(s, i, &g);
+		if (r == 0)
+			r = group_services(g, tally);
 	}
 	return r;
 }
@@ -94,26 +139,23 @@ static int heads_services(const struct snapshot *s, struct service_tally *tally)
 
 int snapshot_services(const struct snapshot *s, struct service_list *ret_list)
 {
-	const struct view *v = s->view;
 	struct service_tally *tally = service_tally_new();
-	size_t pinned = 0;
 	int r = tally ? 0 : -ENOMEM;
 
-	/* Texts are the tables' until the list is made. */
-	for (; r == 0 && pinned < v->segment_n; pinned++) {
+	for (size_t i = 0; r == 0 && i < s->view->segment_n; i++) {
+		struct segment *segment = s->view->segments[i]->segment;
 		const struct segment_tables *t;
 
-		r = segment_pin(v->segments[pinned]->segment, &t);
+		r = segment_pin(segment, &t);
 		if (r < 0)
 			break;
-		r = segment_services(v->segments[pinned]->segment, t, tally);
+		r = segment_services(segment, t, tally);
+		segment_unpin(segment);
 	}
 	if (r == 0)
 		r = heads_services(s, tally);
 	if (r == 0)
 		r = service_tally_list(tally, ret_list);
-	while (pinned-- > 0)
-		segment_unpin(v->segments[pinned]->segment);
 	service_tally_free(tally);
 	return r;
 }

@@ -2,12 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "store/summary.h"
 
-/* One (service, operation) pair while counting.  Texts are the caller's: they must outlive it. */
+/* One (service, operation) pair while counting. */
 struct pair {
 	struct slice service, operation;
 	uint64_t spans, errors;
@@ -17,6 +18,7 @@ struct service_tally {
 	struct pair *rows;
 	size_t n, capacity;
 	struct map by_name;
+	struct arena arena; /* the texts */
 };
 
 static bool pair_is(const void *context, uint32_t value, const void *key)
@@ -35,7 +37,10 @@ static struct pair *pair_get(struct service_tally *p, struct slice service, stru
 
 	if (at != MAP_NONE)
 		return &p->rows[at];
-	if (!vec_reserve(&p->rows, &p->capacity, p->n + 1, sizeof(*p->rows)) ||
+	key.service = arena_dup(&p->arena, service);
+	key.operation = arena_dup(&p->arena, operation);
+	if (!key.service.p || !key.operation.p ||
+	    !vec_reserve(&p->rows, &p->capacity, p->n + 1, sizeof(*p->rows)) ||
 	    !map_put(&p->by_name, hash, (uint32_t)p->n))
 		return NULL;
 	p->rows[p->n] = key;
@@ -90,6 +95,7 @@ struct service_tally *service_tally_free(struct service_tally *t)
 	if (!t)
 		return NULL;
 	map_done(&t->by_name);
+	arena_done(&t->arena);
 	free(t->rows);
 	free(t);
 	return NULL;

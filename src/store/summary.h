@@ -42,8 +42,7 @@ bool trace_fold_matches(const struct trace_fold *f, int64_t *ret_start_ns,
 int trace_summarise(const struct event_ref *refs, size_t n, struct arena *arena,
 		    struct trace_summary *ret_summary);
 
-/* Spans and errors by service and operation, added up from wherever they are known.  Texts are
- * borrowed until the list is made.  -ENOMEM. */
+/* Spans and errors by service and operation, added up from wherever they are known.  -ENOMEM. */
 struct service_tally;
 struct service_tally *service_tally_new(void); /* NULL when out of memory */
 struct service_tally *service_tally_free(struct service_tally *t);
