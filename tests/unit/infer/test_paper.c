@@ -132,7 +132,7 @@ static void mail_waits_fifteen_seconds_now_and_then(void **state)
 	struct error error = {0};
 	struct names nodes;
 	struct spec spec;
-	double latest;
+	double latest, delay;
 	size_t wrong;
 	uint32_t n;
 
@@ -149,8 +149,8 @@ static void mail_waits_fifteen_seconds_now_and_then(void **state)
 	assert_true(latest >= 10e9 && latest <= 15e9);
 	assert_int_equal(wrong, 0);
 	/* A longer quantum hides it: everything is forwarded at once. */
-	assert_true(convolved(&list, &nodes, 30000000000, "inet>gw1>hub1>box", &latest, &wrong) ==
-		    0);
+	delay = convolved(&list, &nodes, 30000000000, "inet>gw1>hub1>box", &latest, &wrong);
+	assert_true(delay >= 0 && delay < 8e9);
 	assert_true(latest == 0);
 	assert_int_equal(wrong, 0);
 	spec_done(&spec);
