@@ -174,6 +174,17 @@ static bool is_loopback(struct ip_address a)
 				   bytes[8] == 0 && bytes[9] == 0 && bytes[12] == 127);
 }
 
+/* The internet has many addresses, and a capture at its edge sees them all. */
+static int intern(struct names *nodes, struct slice name, uint32_t *ret_node)
+{
+	if (nodes->n >= NODE_MAX) {
+		*ret_node = names_find(nodes, name);
+		return *ret_node == NAMES_NONE ? names_intern(nodes, SLICE("elsewhere"), ret_node)
+					       : 0;
+	}
+	return names_intern(nodes, name, ret_node);
+}
+
 int node_name(const struct node_rules *rules, struct names *nodes, struct ip_address address,
 	      uint16_t port, bool server, uint32_t *ret_node)
 {
@@ -187,17 +198,17 @@ int node_name(const struct node_rules *rules, struct names *nodes, struct ip_add
 		if (port >= rule->port_first && port <= rule->port_last &&
 		    (address.high & rule->mask.high) == rule->address.high &&
 		    (address.low & rule->mask.low) == rule->address.low)
-			return names_intern(nodes, names_get(&rules->texts, rule->name), ret_node);
+			return intern(nodes, names_get(&rules->texts, rule->name), ret_node);
 	}
 	if (rules && rules->owners) {
 		struct slice owner = socket_owner(rules->owners, address, port, rules->now_ns);
 
 		if (owner.n)
-			return names_intern(nodes, owner, ret_node);
+			return intern(nodes, owner, ret_node);
 	}
 	ip_format(address, text);
 	n = strlen(text);
 	if (server && (style == NODE_ENDPOINT || (style == NODE_AUTO && is_loopback(address))))
 		n = (size_t)(n + (size_t)snprintf(text + n, sizeof(text) - n, ":%u", port));
-	return names_intern(nodes, slice_of(text, n), ret_node);
+	return intern(nodes, slice_of(text, n), ret_node);
 }

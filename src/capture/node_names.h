@@ -17,6 +17,7 @@
 #include "infer/names.h"
 
 #define NODE_RULES_MAX 100000
+#define NODE_MAX       (1u << 20) /* different names; who comes later is "elsewhere" */
 
 enum node_style {
 	NODE_AUTO,     /* address; address:port for servers on loopback */
@@ -47,7 +48,8 @@ void node_rules_done(struct node_rules *r);
 /* Adds the rules of a text.  -EINVAL with "line N: …", -E2BIG, -ENOMEM. */
 int node_rules_parse(struct node_rules *r, struct slice text, struct error *error);
 
-/* The number, in `nodes`, of whoever has this address and port.  `rules` may be NULL. */
+/* The number, in `nodes`, of whoever has this address and port; one name for all once there are
+ * NODE_MAX of them.  `rules` may be NULL.  -ENOMEM. */
 int node_name(const struct node_rules *rules, struct names *nodes, struct ip_address address,
 	      uint16_t port, bool server, uint32_t *ret_node);
 
