@@ -9,19 +9,20 @@
 #include "base/vec.h"
 #include "bench/demo_plan.h"
 
-#define REQUESTS     1022 /* a minute */
+#define SCRIPT_SEED  3
+#define REQUESTS     1100 /* a minute, at the most */
 #define MINUTE_NS    60000000000ULL
 #define WINDOW_NS    600000000ULL /* the collector's batches */
 #define PAGES        90           /* opened in a minute */
-#define PAGE_NS      60000000ULL
+#define PAGE_NS      50000000ULL
 #define SESSIONS     33 /* of a minute */
 #define POOLS        8
-#define POOL_MOST    128
+#define PORTS        28000 /* ephemeral ones */
 #define PATHS_MOST   64
 #define SLOW_NS      1000000000ULL
 #define JITTER_NS    50000 /* of clocks and schedulers */
 #define LOST_PARENTS 51    /* in 100 requests, whose client does not report */
-#define LATE_EXPORTS 13    /* in 1,000 spans */
+#define LATE_EXPORTS 23    /* in 1,000 spans */
 #define ERRORS_IN    400   /* one request in so many fails */
 #define TEXT_MOST    1024
 #define UUID_ROOM    40
@@ -33,7 +34,7 @@ struct trace {
 	char uuid[UUID_ROOM], order[UUID_ROOM];
 	const char *session;
 	char path[TEXT_MOST];
-	unsigned agent, path_number;
+	unsigned agent, path_number, page;
 	bool failed;
 };
 
@@ -44,18 +45,20 @@ struct span {
 	span_id_t id, parent;
 	uint64_t start_ns, end_ns;
 	uint64_t window; /* the collector's, counted from the minute's begin */
+	uint64_t chance; /* what else the script has left to it */
 };
 
 struct demo {
-	struct rng rng;
+	struct rng rng;    /* what is new every minute: ids, jitter */
+	struct rng script; /* what happens in every minute the same way */
 	uint64_t first_ns, window_ns;
 	struct trace traces[REQUESTS];
 	struct span *spans;
 	size_t span_n, span_capacity, at;
 	uint64_t pages[PAGES];
 	char sessions[SESSIONS][UUID_ROOM];
-	uint32_t ports[POOLS][POOL_MOST];
-	unsigned total_weight;
+	uint32_t port_shift;
+	uint32_t trace_n;
 };
 
 static const struct {
@@ -77,8 +80,6 @@ struct demo *demo_new(uint64_t seed, uint64_t first_ns, uint64_t window_ns)
 	d->rng.state = seed;
 	d->first_ns = first_ns;
 	d->window_ns = window_ns ? window_ns : 1;
-	for (size_t i = 0; i < demo_request_n; i++)
-		d->total_weight += demo_requests[i].weight;
 	return d;
 }
 
@@ -99,6 +100,13 @@ static void uuid_text(struct rng *rng, char out[UUID_ROOM])
 	snprintf(out, UUID_ROOM, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(a >> 32),
 		 (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xffff), (unsigned)(b >> 48),
 		 (unsigned long long)(b & 0xffffffffffffULL));
+}
+
+static span_id_t fresh_id(struct rng *rng)
+{
+	span_id_t id = rng_next(rng);
+
+	return id ? id : 1;
 }
 
 /* About normal: sum of four uniform numbers. */
@@ -133,7 +141,7 @@ static void pick_path(struct demo *d, struct trace *t)
 
 	while (rest.p && n < PATHS_MOST)
 		paths[n++] = slice_cut(&rest, ' ');
-	t->path_number = skewed(&d->rng, (unsigned)n);
+	t->path_number = skewed(&d->script, (unsigned)n);
 	path = paths[t->path_number];
 	for (size_t i = 0; i < path.n && at + UUID_ROOM < sizeof(t->path); i++)
 		if (path.p[i] == '%') {
@@ -158,7 +166,7 @@ static bool add_span(struct demo *d, const struct span *span, uint64_t begin_ns,
 	double period = service->export_s;
 	double flush = (floor((end - phases[number]) / period) + 1) * period + phases[number];
 
-	if (rng_below(&d->rng, 1000) < LATE_EXPORTS)
+	if (rng_below(&d->script, 1000) < LATE_EXPORTS)
 		flush += period;
 	if (!vec_reserve(&d->spans, &d->span_capacity, d->span_n + 1, sizeof(*d->spans)))
 		return false;
@@ -174,25 +182,27 @@ static bool play(struct demo *d, uint32_t number, uint64_t begin_ns, const doubl
 	span_id_t ids[DEMO_NODES_MOST];
 
 	/* Somebody opens a page, and its parts are asked for at once. */
-	base = begin_ns + d->pages[rng_below(&d->rng, PAGES)] + rng_below(&d->rng, PAGE_NS);
+	base = begin_ns + d->pages[t->page] + rng_below(&d->script, PAGE_NS);
 	for (size_t k = 0; k < t->request->node_n; k++) {
 		const struct demo_node *node = &t->request->nodes[k];
 		const struct demo_operation *op = &demo_operations[node->operation];
-		uint64_t after = around_ns(&d->rng, fabs(node->after_us), 0.7);
+		uint64_t after = around_ns(&d->script, fabs(node->after_us), 0.55);
 		struct span s = {.trace = number,
 				 .operation = (uint16_t)node->operation,
 				 .node = (uint8_t)k,
-				 .product = (uint8_t)rng_below(&d->rng, PRODUCTS)};
+				 .product = (uint8_t)rng_below(&d->script, PRODUCTS),
+				 .chance = rng_next(&d->script)};
+		uint64_t took = around_ns(&d->script, op->duration_us, op->spread);
 
-		ids[k] = s.id = rng_next(&d->rng) | 1;
+		ids[k] = s.id = fresh_id(&d->rng);
 		starts[k] = node->parent < 0 ? base : starts[node->parent];
 		starts[k] += node->after_us < 0 ? -after : after;
 		if (node->parent >= 0)
 			s.parent = ids[node->parent];
-		else if (op->kind == 2 && rng_below(&d->rng, 100) < LOST_PARENTS)
-			s.parent = rng_next(&d->rng) | 1;
+		else if (op->kind == KIND_SERVER && rng_below(&d->script, 100) < LOST_PARENTS)
+			s.parent = fresh_id(&d->rng);
 		s.start_ns = starts[k] + rng_below(&d->rng, JITTER_NS);
-		s.end_ns = s.start_ns + around_ns(&d->rng, op->duration_us, op->spread);
+		s.end_ns = s.start_ns + (uint64_t)((double)took * (0.9 + 0.25 * rng_unit(&d->rng)));
 		if (!add_span(d, &s, begin_ns, base, phases))
 			return false;
 	}
@@ -217,14 +227,29 @@ static int by_arrival(const void *a, const void *b)
 	return x->trace != y->trace ? (x->trace < y->trace ? -1 : 1) : (int)y->node - (int)x->node;
 }
 
-static const struct demo_request *pick_request(struct demo *d)
+static int by_number(const void *a, const void *b)
 {
-	uint64_t at = rng_below(&d->rng, d->total_weight);
-	const struct demo_request *r = demo_requests;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	while (at >= r->weight)
-		at -= r++->weight;
-	return r;
+	return x < y ? -1 : x > y;
+}
+
+/* Each kind of request as often as its weight says, in the script's order. */
+static void pick_requests(struct demo *d)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < demo_request_n; i++)
+		for (unsigned k = 0; k < demo_requests[i].weight && n < REQUESTS; k++)
+			d->traces[n++].request = &demo_requests[i];
+	for (uint32_t i = n; i-- > 1;) {
+		uint32_t k = (uint32_t)rng_below(&d->script, i + 1);
+		const struct demo_request *r = d->traces[i].request;
+
+		d->traces[i].request = d->traces[k].request;
+		d->traces[k].request = r;
+	}
+	d->trace_n = n;
 }
 
 static bool minute(struct demo *d)
@@ -232,27 +257,28 @@ static bool minute(struct demo *d)
 	uint64_t begin_ns = d->first_ns + rng_below(&d->rng, d->window_ns);
 	double phases[64];
 
+	d->script.state = SCRIPT_SEED;
 	for (size_t i = 0; i < demo_service_n; i++)
-		phases[i] = rng_unit(&d->rng) * demo_services[i].export_s;
+		phases[i] = rng_unit(&d->script) * demo_services[i].export_s;
 	for (int i = 0; i < PAGES; i++)
-		d->pages[i] = rng_below(&d->rng, MINUTE_NS);
+		d->pages[i] = rng_below(&d->script, MINUTE_NS);
+	qsort(d->pages, PAGES, sizeof(*d->pages), by_number); /* neighbours are of one session */
 	for (int i = 0; i < SESSIONS; i++)
 		uuid_text(&d->rng, d->sessions[i]);
-	for (int i = 0; i < POOLS; i++)
-		for (int k = 0; k < POOL_MOST; k++)
-			d->ports[i][k] = 32768 + (uint32_t)rng_below(&d->rng, 28000);
+	d->port_shift = (uint32_t)rng_below(&d->rng, PORTS);
 	d->span_n = d->at = 0;
-	for (uint32_t i = 0; i < REQUESTS; i++) {
+	pick_requests(d);
+	for (uint32_t i = 0; i < d->trace_n; i++) {
 		struct trace *t = &d->traces[i];
 		uint64_t words[2] = {rng_next(&d->rng), rng_next(&d->rng)};
 
 		memcpy(t->id.b, words, sizeof(words));
-		t->request = pick_request(d);
 		uuid_text(&d->rng, t->uuid);
 		uuid_text(&d->rng, t->order);
-		t->session = d->sessions[skewed(&d->rng, SESSIONS)];
-		t->agent = rng_below(&d->rng, 12) ? 0 : 1 + (unsigned)rng_below(&d->rng, 2);
-		t->failed = rng_below(&d->rng, ERRORS_IN) == 0;
+		t->page = (unsigned)rng_below(&d->script, PAGES);
+		t->session = d->sessions[t->page * SESSIONS / PAGES];
+		t->agent = rng_below(&d->script, 12) ? 0 : 1 + (unsigned)rng_below(&d->script, 2);
+		t->failed = rng_below(&d->script, ERRORS_IN) == 0;
 		pick_path(d, t);
 		if (!play(d, i, begin_ns, phases))
 			return false;
@@ -270,13 +296,14 @@ static const char *const agents[] = {
 static const unsigned message_bytes[] = {18, 0, 132, 260, 7, 31, 90, 44};
 static const char *const currencies[] = {"USD", "EUR", "CHF", "CAD", "JPY"};
 
-static uint32_t port_of(struct demo *d, const struct span *s)
+static uint32_t port_of(struct demo *d, struct rng *chance, const struct span *s)
 {
 	/* How many connections are open to a service; the site's clients make the most. */
-	static const unsigned sizes[POOLS] = {80, 80, 14, 6, 20, 20, 40, 25};
+	static const unsigned sizes[POOLS] = {72, 72, 12, 5, 20, 20, 40, 25};
 	unsigned pool = demo_operations[s->operation].service % POOLS;
+	uint64_t connection = skewed(chance, sizes[pool]) * POOLS + pool;
 
-	return d->ports[pool][skewed(&d->rng, sizes[pool])];
+	return 32768 + (uint32_t)((hash_u64(connection, SCRIPT_SEED) + d->port_shift) % PORTS);
 }
 
 static uint64_t size_of(struct demo *d, const struct trace *t, const struct span *s)
@@ -288,11 +315,12 @@ static uint64_t size_of(struct demo *d, const struct trace *t, const struct span
 	return (base % 97 < 20   ? 40
 		: base % 97 < 70 ? 300 + base % 3000
 				 : 8000 + base % 120000) +
-	       rng_below(&d->rng, image ? 128 : 64);
+	       rng_below(&d->rng, image ? 150 : 64);
 }
 
 /* The text of one placeholder. */
-static size_t expand_one(struct demo *d, const struct span *s, char what, char *out, size_t size)
+static size_t expand_one(struct demo *d, struct rng *chance, const struct span *s, char what,
+			 char *out, size_t size)
 {
 	struct trace *t = &d->traces[s->trace];
 	const char *text = "";
@@ -300,22 +328,22 @@ static size_t expand_one(struct demo *d, const struct span *s, char what, char *
 
 	switch (what) {
 	case 'e':
-		number = port_of(d, s);
+		number = port_of(d, chance, s);
 		break;
 	case 'z':
 		number = size_of(d, t, s);
 		break;
 	case 'd':
-		number = rng_below(&d->rng, 18) ? 0 : 1 + skewed(&d->rng, 9);
+		number = rng_below(chance, 17) ? 0 : 1 + skewed(chance, 9);
 		break;
 	case 't':
 		number = t->failed ? 500 : t->path_number % 16 == 15 ? 308 : 200;
 		break;
 	case 'v':
-		number = rng_below(&d->rng, 14) ? 25 : 20 + skewed(&d->rng, 4);
+		number = rng_below(chance, 12) ? 25 : 20 + skewed(chance, 4);
 		break;
 	case 'b':
-		number = message_bytes[skewed(&d->rng, 8)];
+		number = message_bytes[skewed(chance, 8)];
 		break;
 	default:
 		text = what == 'r'   ? t->uuid
@@ -326,17 +354,18 @@ static size_t expand_one(struct demo *d, const struct span *s, char what, char *
 		       : what == 'c' ? t->request->cluster
 		       : what == 'a' ? agents[t->agent]
 		       : what == 'h' ? (t->agent == 1 ? "127.0.0.1" : "edge-proxy")
-		       : what == 'f' ? (rng_below(&d->rng, 40) ? "-" : "DC")
+		       : what == 'f' ? (rng_below(chance, 22) ? "-" : "DC")
 		       : what == 'i' ? products[s->product].id
 		       : what == 'n' ? products[s->product].name
-		       : what == 'u' ? currencies[skewed(&d->rng, 5)]
+		       : what == 'u' ? currencies[skewed(chance, 5)]
 				     : "%";
 		return (size_t)snprintf(out, size, "%s", text);
 	}
 	return (size_t)snprintf(out, size, "%llu", (unsigned long long)number);
 }
 
-static struct slice expand(struct demo *d, const struct span *s, struct slice form, char *out)
+static struct slice expand(struct demo *d, struct rng *chance, const struct span *s,
+			   struct slice form, char *out)
 {
 	size_t n = 0;
 
@@ -344,14 +373,14 @@ static struct slice expand(struct demo *d, const struct span *s, struct slice fo
 		return form;
 	for (size_t i = 0; i < form.n && n + 1 < TEXT_MOST; i++)
 		if (form.p[i] == '%' && i + 1 < form.n)
-			n += expand_one(d, s, form.p[++i], out + n, TEXT_MOST - n);
+			n += expand_one(d, chance, s, form.p[++i], out + n, TEXT_MOST - n);
 		else
 			out[n++] = form.p[i];
 	return slice_of(out, n < TEXT_MOST ? n : TEXT_MOST - 1);
 }
 
-static struct attr_range add_attributes(struct demo *d, struct batch *b, const struct span *s,
-					const char *forms)
+static struct attr_range add_attributes(struct demo *d, struct batch *b, struct rng *chance,
+					const struct span *s, const char *forms)
 {
 	struct slice rest = slice_cstr(forms && *forms ? forms : NULL);
 	struct attr_range range = {.first = (uint32_t)b->attr_n};
@@ -362,7 +391,7 @@ static struct attr_range add_attributes(struct demo *d, struct batch *b, const s
 		bool number = value.n && value.p[0] == '#', yes = value.n && value.p[0] == '?';
 		uint64_t parsed = 0;
 
-		value = expand(d, s, slice_from(value, number || yes), text);
+		value = expand(d, chance, s, slice_from(value, number || yes), text);
 		if (number && slice_parse_u64(value, &parsed) == 0)
 			batch_attr_int(b, key, (int64_t)parsed);
 		else if (yes)
@@ -431,7 +460,7 @@ static void enter_group(struct batch *b, const struct demo_operation *op, struct
 	}
 }
 
-static void add_points(struct demo *d, struct batch *b, const struct span *s,
+static void add_points(struct demo *d, struct batch *b, struct rng *chance, const struct span *s,
 		       const struct demo_operation *op, const struct group *g)
 {
 	uint64_t took = s->end_ns - s->start_ns, at = s->start_ns, end;
@@ -447,10 +476,11 @@ static void add_points(struct demo *d, struct batch *b, const struct span *s,
 				      .scope = g->scope,
 				      .type = EVENT_POINT};
 
-		at += left / 9 + rng_below(&d->rng, left / 9 + 1);
+		at += left / 9 + rng_below(chance, left / 9 + 1);
 		point.time_ns = at + rng_below(&d->rng, JITTER_NS);
-		point.name = batch_string(b, expand(d, s, slice_cstr(op->points[k].name), text));
-		point.attrs = add_attributes(d, b, s, op->points[k].attributes);
+		point.name =
+			batch_string(b, expand(d, chance, s, slice_cstr(op->points[k].name), text));
+		point.attrs = add_attributes(d, b, chance, s, op->points[k].attributes);
 		*batch_event(b) = point;
 	}
 }
@@ -459,6 +489,7 @@ static void write_span(struct demo *d, struct batch *b, const struct span *s, st
 {
 	const struct demo_operation *op = &demo_operations[s->operation];
 	const struct trace *t = &d->traces[s->trace];
+	struct rng chance = {s->chance};
 	struct event e = {.trace_id = t->id,
 			  .id1 = s->id,
 			  .id2 = s->parent,
@@ -474,9 +505,9 @@ static void write_span(struct demo *d, struct batch *b, const struct span *s, st
 	e.resource = g->resource;
 	e.scope = g->scope;
 	e.name = batch_string(b, slice_cstr(op->name));
-	e.attrs = add_attributes(d, b, s, op->attributes);
+	e.attrs = add_attributes(d, b, &chance, s, op->attributes);
 	*batch_event(b) = e;
-	add_points(d, b, s, op, g);
+	add_points(d, b, &chance, s, op, g);
 }
 
 struct batch *demo_next(struct demo *d, size_t *ret_spans)

@@ -560,7 +560,7 @@ static const char file_paths[] = CHUNKS
 
 const struct demo_request demo_requests[] = {
 	{376, "site", "GET", file_paths, NODES(file_nodes)},
-	{280, "images", "GET",
+	{286, "images", "GET",
 	 "/images/products/Comet.jpg /images/products/Flashlight.jpg"
 	 " /images/products/Binoculars.jpg /images/products/Refractor.jpg"
 	 " /images/products/Filter.jpg /images/products/Travel.jpg"
@@ -571,14 +571,14 @@ const struct demo_request demo_requests[] = {
 	 "/images/products/Comet.jpg /images/products/Flashlight.jpg /images/products/Tube.jpg"
 	 " /images/products/Filter.jpg /images/products/Atlas.jpg",
 	 NODES(browser_image_nodes)},
-	{73, "site", "GET",
+	{74, "site", "GET",
 	 "/api/basket?sessionId=%s&currencyCode=USD /api/basket?sessionId=%s&currencyCode="
 	 " /api/basket?sessionId=%s&currencyCode=CHF /api/basket?sessionId=%s&currencyCode=EUR",
 	 NODES(basket_nodes)},
 	{33, "site", "GET",
 	 "/api/products?currencyCode=USD /api/products?currencyCode=", NODES(products_nodes)},
 	{29, "site", "GET", "/api/rates?", NODES(rates_nodes)},
-	{29, "site", "GET",
+	{30, "site", "GET",
 	 "/api/suggestions?productIds=&sessionId=%s&currencyCode=USD"
 	 " /api/suggestions?productIds=&sessionId=%s&currencyCode="
 	 " /api/suggestions?productIds=P4QX&sessionId=%s&currencyCode=USD",
@@ -593,7 +593,7 @@ const struct demo_request demo_requests[] = {
 	{9, "flags", "POST", "/flagservice/flags.v1.Service/EventStream",
 	 NODES(stream_alone_nodes)},
 	{9, "telemetry", "POST", "/otlp-http/v1/traces", NODES(telemetry_nodes)},
-	{15, "site", "GET", "/", NODES(click_nodes)},
+	{12, "site", "GET", "/", NODES(click_nodes)},
 	{6, "flags", "POST", "/", NODES(int_nodes)},
 	{5, "site", "GET", "/api/products/P4QX /api/products/K71M /api/products/Z0TT",
 	 NODES(product_nodes)},

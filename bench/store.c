@@ -1,13 +1,13 @@
 /* bench/store.c - what keeping spans costs, and what asking for them costs.
  *
- *   bench_store entropy SET [SPANS]            what a data set holds, column by column
- *   bench_store size CAUSET [SPANS]            demo: CPU to keep it, bytes on disk
- *   bench_store speed CAUSET [SPANS]           random: CPU to keep it; then questions
- *   bench_store days CAUSET [SPANS]            demo over ten days: the same, other questions
- *   bench_store steady CAUSET [SECONDS]        memory and freshness at 10,000 spans a second
- *   bench_store restart CAUSET [GIB]           time to recover after SIGKILL
- *   bench_store all CAUSET                     all of it, at full size
- *   bench_store FILE CAUSET [SPANS]            as size, with recorded bodies (bench/source.h)
+ *   bench_store entropy SET [SPANS [STORE]]    what a data set holds, column by column, and what
+ * its columns take in a store's folder bench_store size CAUSET [SPANS]            demo: CPU to keep
+ * it, bytes on disk bench_store speed CAUSET [SPANS]           random: CPU to keep it; then
+ * questions bench_store days CAUSET [SPANS]            demo over ten days: the same, other
+ * questions bench_store steady CAUSET [SECONDS]        memory and freshness at 10,000 spans a
+ * second bench_store restart CAUSET [GIB]           time to recover after SIGKILL bench_store all
+ * CAUSET                     all of it, at full size bench_store FILE CAUSET [SPANS]            as
+ * size, with recorded bodies (bench/source.h)
  *
  * Each figure stands beside its bar and says MET or NOT MET; the exit status counts what was
  * missed. Figures of other back ends were recorded on the same kind of machine and data, not in
@@ -20,12 +20,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "bench/entropy.h"
-#include "bench/source.h"
-
-#define MILLION     1000000
-#define LEAST_BYTES 0.001 /* a span: smaller columns are summed up */
+#define MILLION      1000000
+#define COLUMNS_MOST (2 * MILLION) /* spans whose columns are looked at: all are kept in memory */
 
 static unsigned missed;
 
@@ -49,49 +45,6 @@ unsigned store_missed(void)
 	return missed;
 }
 
-int store_entropy(const char *set, size_t spans)
-{
-	struct source *source = source_open(set);
-	struct entropy *e = entropy_new();
-	const struct entropy_column *columns = NULL;
-	size_t n = 0, rest_n = 0;
-	double total = 0, rest = 0, all;
-
-	if (!source || !e)
-		return 1;
-	for (size_t have = 0, got = 0; have < spans; have += got) {
-		struct batch *b = source_next(source, &got);
-
-		if (!b)
-			break;
-		if (entropy_add(e, b) < 0)
-			return 1;
-		batch_unref(b);
-	}
-	if (entropy_compute(e, &columns, &n) < 0 || entropy_spans(e) == 0)
-		return 1;
-	all = (double)entropy_spans(e);
-	printf("%s: %zu spans in %zu traces\n\n%12s %12s\n", set, entropy_spans(e),
-	       entropy_traces(e), "B/span", "values/span");
-	for (size_t i = 0; i < n; i++) {
-		double bytes = columns[i].bytes / all;
-
-		total += bytes;
-		if (bytes >= LEAST_BYTES) {
-			printf("%12.4f %12.4f  %s\n", bytes, columns[i].values / all,
-			       columns[i].name);
-		} else {
-			rest += bytes;
-			rest_n++;
-		}
-	}
-	printf("%12.4f %12s  %zu smaller columns\n%12.4f %12s  in all\n", rest, "", rest_n, total,
-	       "");
-	entropy_free(e);
-	source_close(source);
-	return 0;
-}
-
 static void forget(const struct store_sent *sent)
 {
 	char command[160];
@@ -106,7 +59,13 @@ static int keep_and_ask(const char *causet, const char *set, size_t spans)
 {
 	static struct store_sent sent;
 	int r = store_ingest(causet, set, spans, &sent);
+	char folder[128];
 
+	snprintf(folder, sizeof(folder), "%s/store", sent.folder);
+	if (r == 0 && spans <= COLUMNS_MOST)
+		r = store_entropy(set, spans, folder);
+	if (r == 0)
+		r = store_ask(set, &sent);
 	if (*sent.folder && !getenv("BENCH_KEEP"))
 		forget(&sent);
 	return r;
@@ -140,7 +99,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	if (strcmp(what, "entropy") == 0)
-		r = store_entropy(causet, spans ? spans : MILLION);
+		r = store_entropy(causet, spans ? spans : MILLION, argc > 4 ? argv[4] : NULL);
 	else if (strcmp(what, "size") == 0)
 		r = keep_and_ask(causet, "demo", spans ? spans : MILLION);
 	else if (strcmp(what, "speed") == 0)

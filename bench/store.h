@@ -17,7 +17,7 @@ unsigned store_missed(void);
 
 /* What a data set holds, column by column; with the folder of a store that holds it (or NULL),
  * beside what its columns take there. */
-int store_entropy(const char *set, size_t spans);
+int store_entropy(const char *set, size_t spans, const char *folder);
 
 /* Sends a data set to a new server and waits until it rests: what it cost, and what it takes on
  * disk. The folder stays; ids of traces in it are picked at random. */
