@@ -1,5 +1,4 @@
-/* bench/infer_speed.c - what linking costs: a made-up trace at about three candidates a child,
- * linked window by window as a stream is. */
+/* bench/infer_speed.c - what linking costs: a made-up trace at about three candidates a child. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,7 @@
 #include "infer/generate.h"
 #include "infer/infer.h"
 
-#define WINDOW     32768 /* calls a window */
-#define OVERLAP_NS 2000000000
-#define BAR        100000 /* links a second */
+#define BAR 100000 /* links a second */
 
 static const char spec_text[] =
 	"duration 100s\n"
@@ -44,41 +41,29 @@ static double candidates(const struct calls *calls)
 	return n > 0 ? sum / n : 0;
 }
 
-/* Links `all` as a stream: each window has its own calls and those before that are not over. */
-static int link_stream(const struct infer_mode *mode, const struct calls *all, size_t *ret_links)
+/* Calls made by nodes that serve calls: all but the client's. */
+static size_t count_links(const struct calls *calls)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < calls->n; i++)
+		n += calls->at[i].caller != calls->at[0].caller;
+	return n;
+}
+
+/* Links everything; windows are the mode's own. */
+static int link_all(const struct infer_mode *mode, const struct calls *calls)
 {
 	struct infer_options options = INFER_OPTIONS_DEFAULT;
-	struct calls window = {.at = calloc(2 * WINDOW, sizeof(struct call))};
-	struct call_link *links = calloc(2 * WINDOW, sizeof(*links));
+	struct call_link *links = calloc(calls->n + 1, sizeof(*links));
 	struct error error = {0};
 	void *state = NULL;
-	size_t next = 0, done = 0;
-	int r = window.at && links ? mode->open(&options, &state) : -1;
+	int r = links ? mode->open(&options, &state) : -1;
 
-	while (r == 0 && next < all->n) {
-		int64_t cut;
-		size_t kept = 0;
-
-		while (next < all->n && window.n < WINDOW) {
-			links[window.n] = (struct call_link){.parent = LINK_NONE};
-			window.at[window.n++] = all->at[next++];
-		}
-		cut = next == all->n ? INT64_MAX : all->at[next - 1].start_ns - OVERLAP_NS / 10;
-		r = mode->link(state, &window, cut, links, &error);
-		for (size_t i = 0; i < window.n; i++)
-			done += links[i].decided && window.at[i].end_ns <= cut;
-		/* What is decided and over leaves; parents are not followed here, only counted. */
-		for (size_t i = 0; i < window.n; i++)
-			if (window.at[i].end_ns > cut) {
-				window.at[kept] = window.at[i];
-				links[kept++] = (struct call_link){.parent = LINK_NONE};
-			}
-		window.n = kept;
-	}
+	if (r == 0)
+		r = mode->link(state, calls, INT64_MAX, links, &error);
 	mode->close(state);
-	free(window.at);
 	free(links);
-	*ret_links = done;
 	return r;
 }
 
@@ -112,15 +97,17 @@ int bench_infer_speed(int argc, char **argv)
 	const struct infer_mode *mode = infer_mode_find(slice_cstr(argc > 0 ? argv[0] : "best"));
 	struct calls calls = {0};
 	double figures[5];
-	size_t links = 0;
+	size_t links;
 
 	if (!mode || make(&calls) < 0)
 		return 2;
-	printf("%zu calls, %.2f candidates a child\n", calls.n, candidates(&calls));
+	links = count_links(&calls);
+	printf("%zu calls, %zu links, %.2f candidates a child\n", calls.n, links,
+	       candidates(&calls));
 	for (int i = 0; i < 5; i++) {
 		double start = bench_cpu();
 
-		if (link_stream(mode, &calls, &links) < 0)
+		if (link_all(mode, &calls) < 0)
 			return 2;
 		figures[i] = (double)links / (bench_cpu() - start);
 	}

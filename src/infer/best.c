@@ -10,6 +10,7 @@
 #include "infer/best_em.h"
 #include "infer/best_repeat_em.h"
 #include "infer/best_slots.h"
+#include "infer/best_window.h"
 
 #define ROUNDS       5
 #define SLOT_MARGIN  0.02 /* nats a parent by which fewer slots may be the worse */
@@ -225,8 +226,8 @@ static int link_node(struct best *b, const struct view_index *index, const struc
 	return 0;
 }
 
-int best_link(struct best *b, const struct calls *calls, int64_t cut_ns, struct call_link *links,
-	      const struct call_link *truth)
+static int link_at_once(struct best *b, const struct calls *calls, int64_t cut_ns,
+			struct call_link *links, const struct call_link *truth)
 {
 	struct arena whole = {0}, own = {0};
 	struct view_index index;
@@ -245,6 +246,20 @@ int best_link(struct best *b, const struct calls *calls, int64_t cut_ns, struct 
 	arena_done(&own);
 	arena_done(&whole);
 	return r < 0 ? r : links_break_cycles(links, calls->n);
+}
+
+static int link_window(void *context, const struct calls *calls, int64_t cut_ns,
+		       struct call_link *links)
+{
+	return link_at_once(context, calls, cut_ns, links, NULL);
+}
+
+int best_link(struct best *b, const struct calls *calls, int64_t cut_ns, struct call_link *links,
+	      const struct call_link *truth)
+{
+	if (truth || calls->n <= 2 * (size_t)WINDOW_CALLS)
+		return link_at_once(b, calls, cut_ns, links, truth);
+	return window_run(calls, cut_ns, links, link_window, b);
 }
 
 static int mode_open(const struct infer_options *options, void **ret_state)

@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 
+#define SETTLED 0.002 /* of the calls may still move when a search ends */
+
 static int grow(void *array, size_t n, size_t size)
 {
 	void *bigger = realloc(*(void **)array, n * size);
@@ -102,22 +104,21 @@ static void add_arcs(const struct single *s, uint32_t c, unsigned root, uint32_t
 	uint32_t *carry = b->carry + (size_t)row * n;
 	int64_t start, end;
 	unsigned size = carry_of(s, c, root, block, carry, &start, &end);
-	bool alone = size == 1;
 
 	for (uint32_t k = v->candidate_first[c]; k < v->candidate_first[c + 1]; k++) {
 		uint32_t p = v->candidate[k], with[SINGLE_ENDPOINTS_MAX];
 		double gain = SINGLE_ORPHAN * size;
 
 		/* The candidates of c contain c; the rest of the block may reach further. */
-		if (!alone && (v->parent_start[p] > start || v->parent_end[p] < end))
+		if (size > 1 && (v->parent_start[p] > start || v->parent_end[p] < end))
 			continue;
 		lift(s, p, root, block, with);
-		for (unsigned e = 0; e < n; e++) {
-			if (carry[e] == VIEW_NONE)
+		for (unsigned x = 0; x < n; x++) {
+			if (carry[x] == VIEW_NONE)
 				continue;
-			if (with[e] != VIEW_NONE)
+			if (with[x] != VIEW_NONE)
 				gain -= SINGLE_ORPHAN; /* it would be pushed out */
-			with[e] = carry[e];
+			with[x] = carry[x];
 		}
 		gain += single_score(s, p, with) - b->base[p];
 		if (gain > 0) {
@@ -256,7 +257,7 @@ int blocks_search(struct single *s, unsigned sweeps, struct blocks_scratch *b)
 		r = sweep_blocks(s, b);
 		if (r < 0)
 			return r;
-		if (changed + r == 0)
+		if (changed + r <= SETTLED * s->view->child_n)
 			break;
 	}
 	return 0;

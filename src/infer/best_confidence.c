@@ -8,12 +8,29 @@
 
 #include "base/cleanup.h"
 
-#define TEMPER  0.45   /* exponent of likelihood ratios */
-#define CERTAIN 0.999F /* nothing inferred is surer than this where there was a choice */
+#define TEMPER       0.45   /* exponent of likelihood ratios */
+#define CROWD        4.0    /* candidates beyond which exchanges of several parents matter */
+#define DOUBT_SHARED 1.2    /* of the square of a node's mean doubt holds for its surest links */
+#define CERTAIN      0.999F /* nothing inferred is surer than this where there was a choice */
 
-float confidence_of(double others)
+float confidence_of(double others, uint32_t candidates)
 {
+	others *= sqrt(fmax(1, candidates / CROWD));
 	return fminf((float)(1 / (1 + pow(others, TEMPER))), CERTAIN);
+}
+
+void confidence_cap(const struct view *v)
+{
+	double doubt = 0;
+	float cap;
+
+	for (uint32_t c = 0; c < v->child_n; c++)
+		doubt += 1 - (double)v->confidence[c];
+	doubt /= v->child_n ? v->child_n : 1;
+	cap = (float)(1 - DOUBT_SHARED * doubt * doubt);
+	for (uint32_t c = 0; c < v->child_n; c++)
+		if (v->candidate_first[c + 1] > v->candidate_first[c] + 1)
+			v->confidence[c] = fminf(v->confidence[c], cap);
 }
 
 static bool contains(const struct view *v, uint32_t parent, uint32_t child)
@@ -69,6 +86,9 @@ void confidence_single(const struct single *s)
 			if (blocks[e] != 1U << e)
 				others += exp(fmin(exchange(s, owner, q, blocks[e]), 0));
 		}
-		v->confidence[c] = others > 0 ? confidence_of(others) : 1;
+		v->confidence[c] = others > 0 ? confidence_of(others, v->candidate_first[c + 1] -
+									      v->candidate_first[c])
+					      : 1;
 	}
+	confidence_cap(v);
 }

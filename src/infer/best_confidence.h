@@ -16,7 +16,12 @@ void confidence_single(const struct single *s);
 /* The same for chains.  -ENOMEM. */
 int confidence_chains(const struct repeat_model *m, const struct chains *c);
 
-/* From the sum of likelihood ratios of other answers to a probability. */
-float confidence_of(double others);
+/* From the sum of likelihood ratios of exchanges to a probability, for a call with so many
+ * candidates: where they are many, exchanges of three and more count, too. */
+float confidence_of(double others, uint32_t candidates);
+
+/* Where many links of a node are in doubt, no margin makes one sure: it may be wrong together with
+ * its neighbours.  Caps confidences by the node's mean doubt. */
+void confidence_cap(const struct view *v);
 
 #endif

@@ -183,12 +183,13 @@ int confidence_chains(const struct repeat_model *m, const struct chains *c)
 	for (uint32_t p = 0; p < v->parent_n && r == 0; p++)
 		r = doubt_parent(&d, p);
 	for (uint32_t i = 0; i < v->child_n; i++) {
-		bool choice = v->candidate_first[i + 1] > v->candidate_first[i] + 1;
+		uint32_t candidates = v->candidate_first[i + 1] - v->candidate_first[i];
 
 		v->confidence[i] = v->owner[i] == VIEW_NONE ? 0.5F
-				   : choice                 ? confidence_of(others[i])
+				   : candidates > 1         ? confidence_of(others[i], candidates)
 							    : 1;
 	}
+	confidence_cap(v);
 	free(d.stops);
 	return r;
 }

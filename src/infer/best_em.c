@@ -12,11 +12,14 @@
 #include "infer/best_seed.h"
 
 #define SWEEPS          8
+#define LEARN_SWEEPS    3   /* in rounds that others follow */
+#define SEEDS           3   /* two rules of correlation, and containment */
+#define SEED_ROUNDS     3U  /* before the best is chosen */
 #define MANY_CANDIDATES 2.0 /* per child: beyond, one seed is not enough */
 #define SEED_MIN_START  0.3 /* of the children must stand out for a seed to be used */
 #define SEED_MIN_END    0.1 /* of the parents */
 #define TRIGGER_MARGIN  1.05
-#define WARM_KEEP       0.5F
+#define WARM_KEEP       0.8F
 
 /* Sorted times of one kind of event. */
 struct series {
@@ -183,7 +186,7 @@ static int seed_model(struct single *s, enum seed_rule rule)
 static int rounds(struct single *s, unsigned n, bool learn, struct blocks_scratch *scratch)
 {
 	for (unsigned i = 0; i < n; i++) {
-		int r = blocks_search(s, SWEEPS, scratch);
+		int r = blocks_search(s, i + 1 < n ? LEARN_SWEEPS : SWEEPS, scratch);
 
 		if (r < 0)
 			return r;
@@ -197,7 +200,7 @@ static int rounds(struct single *s, unsigned n, bool learn, struct blocks_scratc
 	return 0;
 }
 
-/* One seed, to the end. */
+/* One seed, for n rounds. */
 static int climb(struct single *s, int seed, unsigned n, struct blocks_scratch *scratch)
 {
 	int r = 0;
@@ -209,19 +212,21 @@ static int climb(struct single *s, int seed, unsigned n, struct blocks_scratch *
 	return r < 0 ? r : rounds(s, n, true, scratch);
 }
 
+/* Every seed for some rounds, the one that got highest for all. */
 static int climb_all(struct single *s, unsigned n, struct blocks_scratch *scratch,
 		     double *ret_total)
 {
 	_cleanup_(freep)
 	uint32_t *best = malloc(((size_t)s->view->child_n + 1) * sizeof(*best));
 	double highest = -INFINITY;
+	int r;
 
 	if (!best)
 		return -ENOMEM;
-	for (int seed = 0; seed < 3; seed++) {
+	for (int seed = 0; seed < SEEDS; seed++) {
 		double total;
-		int r = climb(s, seed, n, scratch);
 
+		r = climb(s, seed, MIN(n, SEED_ROUNDS), scratch);
 		if (r < 0)
 			return r;
 		total = single_total(s);
@@ -232,8 +237,11 @@ static int climb_all(struct single *s, unsigned n, struct blocks_scratch *scratc
 	}
 	single_take(s, best);
 	single_fit(s, 0);
-	*ret_total = highest;
-	return 0;
+	r = fifo_fit(s);
+	if (r == 0)
+		r = rounds(s, n > SEED_ROUNDS ? n - SEED_ROUNDS : 1, true, scratch);
+	*ret_total = single_total(s);
+	return r;
 }
 
 /* Learns from containment and correlation alone. */

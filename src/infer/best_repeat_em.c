@@ -9,7 +9,7 @@
 #include "infer/best_confidence.h"
 
 #define PASSES    6
-#define WARM_KEEP 0.5
+#define WARM_KEEP 0.8
 
 static int search(const struct repeat_model *m, struct chains *c, struct assign_scratch *scratch)
 {

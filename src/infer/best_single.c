@@ -135,11 +135,11 @@ static float order_cost(const struct single *s, uint32_t parent, unsigned slot, 
 
 /* The delay of the call in slot x behind its trigger; behind the start of the parent where the call
  * that should have triggered it was skipped (a cache). */
-static float start_score(const struct single *s, uint32_t parent, unsigned type, unsigned x,
-			 const uint32_t *child)
+static float start_score(const struct single *s, uint32_t parent, unsigned x, const uint32_t *child)
 {
 	const struct single_model *m = s->model;
 	const struct view *v = s->view;
+	unsigned type = single_type(s, parent);
 	int trigger = m->trigger[type * m->slot_n + x], n = m->slot_n;
 	unsigned e = v->child_endpoint[child[x]];
 	int64_t start = v->child_start[child[x]];
@@ -184,7 +184,7 @@ double single_score(const struct single *s, uint32_t parent, const uint32_t *chi
 		}
 		set |= 1U << x;
 		sum += m->log_choice[type * m->endpoint_n + v->child_endpoint[child[x]]] +
-		       start_score(s, parent, type, x, child);
+		       start_score(s, parent, x, child);
 		if (n > SINGLE_SETS_MAX)
 			sum += m->log_called[type * n + x];
 		if (m->order_price[x] > 0)
