@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import threading
@@ -112,9 +111,6 @@ def check_acknowledged(server, acknowledged, look):
 
 def check_store(server):
     """The folder at rest: every checksum and invariant."""
-    commands = subprocess.run([server.program, '--help'], capture_output=True, text=True, timeout=60).stdout
-    if not re.search(r'^ +store ', commands, re.M):
-        return  # a program that cannot check
     done = subprocess.run([server.program, 'store', 'check', server.folder / 'data'], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
