@@ -100,7 +100,8 @@ static void add(struct stretches *s, int run, struct stretch key, double n, doub
 
 static void add_spread(struct stretches *s, int run, struct stretch key, const struct spread *d)
 {
-	add(s, run, key, (double)d->n, spread_quantile(d, 0.5), spread_sd(d));
+	if (d->n > 0)
+		add(s, run, key, (double)d->n, spread_quantile(d, 0.5), spread_sd(d));
 }
 
 static void patterns_collect(struct stretches *s, int run, const struct inferred *in)

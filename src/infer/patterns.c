@@ -12,6 +12,8 @@
 #include "base/vec.h"
 #include "core/hash.h"
 
+#define BOTH_ENDS (CALL_SAW_SENT | CALL_SAW_RECV | CALL_SAW_RET_SENT | CALL_SAW_RET_RECV)
+
 /* One call of the path at hand. */
 struct step {
 	uint32_t node, parent; /* the key: both as in struct pattern_hop */
@@ -56,9 +58,12 @@ void patterns_done(struct patterns *p)
 		for (uint32_t k = 0; k < p->at[i].hop_n; k++)
 			hop_done(&p->at[i].hops[k]);
 	free(p->at);
+	free(p->hashes);
 	map_done(&p->map);
 	arena_done(&p->arena);
 	p->at = NULL;
+	p->hashes = NULL;
+	p->hash_n = p->hash_capacity = 0;
 	p->n = p->capacity = 0;
 }
 
@@ -82,15 +87,38 @@ static uint32_t key_parent(const struct key *k, size_t i)
 	return k->steps ? k->steps[i].parent : k->hops[i].parent;
 }
 
+/* Hash of a node's name: our own are computed once. */
+static uint64_t name_hash(const struct patterns *p, const struct names *nodes, uint32_t node)
+{
+	struct slice name;
+
+	if (nodes == p->nodes && node < p->hash_n)
+		return p->hashes[node];
+	name = names_get(nodes, node);
+	return hash_bytes(name.p, name.n, p->map.seed);
+}
+
+/* Makes the hashes of names that have come since. */
+static int hashes_extend(struct patterns *p)
+{
+	size_t n = p->nodes->n;
+
+	if (!vec_reserve(&p->hashes, &p->hash_capacity, n + 1, sizeof(*p->hashes)))
+		return -ENOMEM;
+	for (; p->hash_n < n; p->hash_n++) {
+		struct slice name = names_get(p->nodes, (uint32_t)p->hash_n);
+
+		p->hashes[p->hash_n] = hash_bytes(name.p, name.n, p->map.seed);
+	}
+	return 0;
+}
+
 static uint64_t key_hash(const struct key *k, const struct patterns *p)
 {
-	struct slice name = names_get(k->nodes, k->client);
-	uint64_t h = hash_bytes(name.p, name.n, p->map.seed);
+	uint64_t h = name_hash(p, k->nodes, k->client);
 
-	for (size_t i = 0; i < k->n; i++) {
-		name = names_get(k->nodes, key_node(k, i));
-		h = hash_bytes(name.p, name.n, hash_u64(h, key_parent(k, i)));
-	}
+	for (size_t i = 0; i < k->n; i++)
+		h = hash_u64(name_hash(p, k->nodes, key_node(k, i)), h + key_parent(k, i));
 	return h;
 }
 
@@ -331,9 +359,7 @@ static int path_walk(struct walk *w, uint32_t root)
 
 static int64_t wire_of(const struct call *c)
 {
-	const uint32_t all = CALL_SAW_SENT | CALL_SAW_RECV | CALL_SAW_RET_SENT | CALL_SAW_RET_RECV;
-
-	return (c->flags & all) == all ? c->end_ns - c->start_ns - (c->reply_ns - c->recv_ns) : 0;
+	return c->end_ns - c->start_ns - (c->reply_ns - c->recv_ns);
 }
 
 static int path_count(struct walk *w, uint32_t root, uint32_t *ret_pattern)
@@ -351,10 +377,14 @@ static int path_count(struct walk *w, uint32_t root, uint32_t *ret_pattern)
 		const struct call *c = &w->calls->at[s->call];
 		struct pattern_hop *h = &p->hops[i];
 
-		if (spread_add(&h->delay, s->delay_ns) < 0 ||
-		    spread_add(&h->latency, c->end_ns - c->start_ns) < 0 ||
-		    spread_add(&h->gap, s->gap_ns) < 0 || spread_add(&h->tail, s->tail_ns) < 0 ||
-		    spread_add(&h->own, s->own_ns) < 0 || spread_add(&h->wire, wire_of(c)) < 0)
+		if (spread_add(&h->latency, c->end_ns - c->start_ns) < 0 ||
+		    spread_add(&h->tail, s->tail_ns) < 0 || spread_add(&h->own, s->own_ns) < 0)
+			return -ENOMEM;
+		/* Nothing comes before the first call. */
+		if (i > 0 &&
+		    (spread_add(&h->delay, s->delay_ns) < 0 || spread_add(&h->gap, s->gap_ns) < 0))
+			return -ENOMEM;
+		if ((c->flags & BOTH_ENDS) == BOTH_ENDS && spread_add(&h->wire, wire_of(c)) < 0)
 			return -ENOMEM;
 	}
 	p->count++;
@@ -401,6 +431,8 @@ int patterns_add(struct patterns *p, const struct calls *calls, const struct cal
 	struct walk w = {.p = p, .calls = calls, .links = links};
 	int r = children_list(&w);
 
+	if (r == 0)
+		r = hashes_extend(p);
 	for (size_t i = 0; i < calls->n && r == 0; i++) {
 		const struct call *c = &calls->at[i];
 		uint32_t pattern = PATTERN_NONE;

@@ -16,8 +16,10 @@
  *            time that is to be explained here
  *   tail     from the last return at this node to its own
  *   own      the time in which this node waited for nobody
- *   wire     latency minus the time between arrival and reply at the callee; 0 without both
- * sightings
+ *   wire     latency minus the time between arrival and reply at the callee; only of calls that
+ *            were seen at both ends
+ *
+ * The first hop has neither delay nor gap.
  *
  * One thread. */
 #ifndef CAUSET_INFER_PATTERNS_H
@@ -60,6 +62,8 @@ struct patterns {
 	struct map map;
 	struct arena arena;
 	uint64_t paths, calls; /* added */
+	uint64_t *hashes;      /* of the nodes' names */
+	size_t hash_n, hash_capacity;
 };
 
 /* The names must outlive the patterns. */
