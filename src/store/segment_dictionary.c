@@ -12,6 +12,8 @@
 #include "store/packed_value.h"
 #include "store/segment_int.h"
 
+_Static_assert(DICTIONARY_RECENT == 1 << 6, "the top six bits of a hash");
+
 enum { WORDS_RESOURCE, WORDS_SCOPE, WORDS_SOURCE };
 
 int dictionary_init(struct dictionary *d)
@@ -67,7 +69,7 @@ static bool remap_is(const void *context, uint32_t value, const void *key)
 
 static uint32_t source_number(struct dictionary *d, const struct batch *b);
 
-uint32_t dictionary_remap(struct dictionary *d, const struct batch *b)
+uint32_t dictionary_remap_slow(struct dictionary *d, const struct batch *b)
 {
 	uint64_t hash = hash_u64((uint64_t)(uintptr_t)b, d->by_batch.seed);
 	uint32_t at = map_get(&d->by_batch, hash, remap_is, d, b);
@@ -107,6 +109,7 @@ void dictionary_forget(struct dictionary *d, uint32_t since)
 	if (kept == d->remap_n)
 		return;
 	d->remap_n = kept;
+	memset(d->recent, 0, sizeof(d->recent));
 	map_clear(&d->by_batch);
 	for (size_t i = 0; i < kept; i++)
 		/* As many as before fit: this cannot fail. */

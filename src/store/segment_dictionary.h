@@ -27,6 +27,8 @@ struct remap {
 	uint32_t used;    /* last group that used it */
 };
 
+#define DICTIONARY_RECENT 64 /* a power of two */
+
 struct dictionary {
 	struct batch *tables; /* strings, resources, scopes; no events */
 	struct source *sources;
@@ -50,6 +52,11 @@ struct dictionary {
 	struct remap *remaps;
 	size_t remap_n, remap_capacity;
 	struct map by_batch;
+	/* Rows go back and forth between few batches. */
+	struct {
+		const struct batch *batch;
+		uint32_t remap;
+	} recent[DICTIONARY_RECENT];
 	int failed;
 };
 
@@ -59,7 +66,22 @@ int dictionary_failed(const struct dictionary *d);
 
 /* The number of the batch's remap, made if new: good until dictionary_forget().  MAP_NONE when out
  * of memory. */
-uint32_t dictionary_remap(struct dictionary *d, const struct batch *b);
+uint32_t dictionary_remap_slow(struct dictionary *d, const struct batch *b);
+
+static inline uint32_t dictionary_remap(struct dictionary *d, const struct batch *b)
+{
+	size_t at = (uintptr_t)b * 0x9e3779b97f4a7c15ULL >> 58;
+
+	if (d->recent[at].batch != b) {
+		uint32_t remap = dictionary_remap_slow(d, b);
+
+		if (remap == MAP_NONE)
+			return remap;
+		d->recent[at].batch = b;
+		d->recent[at].remap = remap;
+	}
+	return d->recent[at].remap;
+}
 
 /* Drops remaps, and their references to batches, that were not used since group `since`.  Numbers
  * of remaps change. */

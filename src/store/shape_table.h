@@ -116,10 +116,24 @@ uint32_t skeleton_add(struct shape_table *t, const uint32_t *words, uint32_t fie
 /* A copy with other classes takes the place of skeleton `old`.  UINT32_MAX when out of memory. */
 uint32_t skeleton_succeed(struct shape_table *t, uint32_t old, const uint8_t *classes);
 
+/* Word by word, as they were written: a larger load would have to wait for the stores.  Two chains,
+ * so that multiplications overlap. */
 static inline uint64_t skeleton_hash(const struct shape_table *t, const uint32_t *words,
 				     uint32_t field_n)
 {
-	return hash_bytes(words, (WORD_FIELDS + field_n) * sizeof(*words), t->seed);
+	const uint64_t k = 0x9e3779b97f4a7c15ULL;
+	uint32_t n = WORD_FIELDS + field_n, i;
+	uint64_t a = t->seed, b = ~t->seed;
+
+	for (i = 0; i + 2 <= n; i += 2) {
+		a = (a ^ words[i]) * k;
+		b = (b ^ words[i + 1]) * k;
+		a ^= a >> 29;
+		b ^= b >> 29;
+	}
+	if (i < n)
+		a = (a ^ words[i]) * k;
+	return hash_fold(a ^ n, b ^ k);
 }
 
 static inline uint32_t *skeleton_words(const struct shape_table *t, const struct skeleton *s)
