@@ -16,6 +16,9 @@
 #include "store/feed_file.h"
 #include "store/split.h"
 
+#define FETCH_TRACES 4  /* so many traces ahead … */
+#define FETCH_ROWS   16 /* … and of each run so many rows */
+
 struct flush {
 	struct engine *engine;
 	struct view *view; /* its segments are the store's, as long as `files` is held */
@@ -124,11 +127,32 @@ static int feed_note(struct flush *f, uint32_t trace)
 	return r;
 }
 
+/* Rows of traces in the order of their starts lie all over the memory of the head: those of a trace
+ * that will soon be written are asked for now. */
+static void rows_fetch(const struct flush *f, uint32_t trace)
+{
+	const struct runs *runs = &f->head->runs;
+
+	for (const struct run *run = runs_first(runs, f->mark, trace); run;
+	     run = runs_next(runs, f->mark, run)) {
+		const struct event *e = runs_batch(runs, run->batch)->events + run->first;
+
+		for (uint32_t i = 0; i < run->count && i < FETCH_ROWS; i++) {
+			__builtin_prefetch(&e[i]);
+			__builtin_prefetch((const char *)&e[i] + sizeof(*e) - 1);
+		}
+	}
+}
+
 static int rows_write(struct flush *f)
 {
 	for (size_t i = 0; i < f->mark.traces; i++) {
 		uint32_t trace = f->order[i].value;
-		int r = refs_gather(f, trace);
+		int r;
+
+		if (i + FETCH_TRACES < f->mark.traces)
+			rows_fetch(f, f->order[i + FETCH_TRACES].value);
+		r = refs_gather(f, trace);
 
 		if (r == 0 && f->with_feed)
 			r = feed_note(f, trace);

@@ -8,6 +8,8 @@
 #include "core/hash.h"
 #include "store/block_io.h"
 
+#define AHEAD 12 /* texts fetched before they are looked at */
+
 void uuid_table_init(struct uuid_table *t)
 {
 	*t = (struct uuid_table){0};
@@ -268,9 +270,13 @@ int text_column_encode(struct text_encoder *e, struct column_codec *codec, struc
 	buffer_clear(&e->templates);
 	if (!vec_reserve(&e->codes, &e->code_capacity, n, sizeof(*e->codes)))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		/* They lie all over the batches. */
+		if (i + AHEAD < n)
+			__builtin_prefetch(texts[i + AHEAD].p);
 		if (!text_add(&g, texts[i]))
 			return -ENOMEM;
+	}
 	block_put_number(&w, g.template_n);
 	block_put_number(&w, g.ref_n);
 	block_put_number(&w, g.number_n);
