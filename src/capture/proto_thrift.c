@@ -1,7 +1,10 @@
-/* capture/proto_thrift.c - Thrift, framed, with the strict binary or the compact protocol.
+/* capture/proto_thrift.c - Thrift, with the strict binary or the compact protocol, framed or not.
  *
  *   length u32 · 80 01 00 type · name (u32 length) · sequence i32 · …          binary
  *   length u32 · 82 · type << 5 | 1 · sequence varint · name (varint length) … compact
+ *
+ * Without frames (TBufferedTransport) only the head is read, and an answer ends when the client
+ * speaks again or by silence: where a message ends would take parsing all of its fields.
  *
  * Types: 1 call, 2 reply, 3 exception, 4 one way (no answer).  The sequence pairs them; where every
  * call has the same one, the oldest is answered first. */
@@ -20,6 +23,7 @@ enum { CALL = 1, REPLY = 2, EXCEPTION = 3, ONEWAY = 4 };
 
 struct thrift {
 	uint64_t ending; /* sequence + 1 */
+	bool unframed;
 };
 
 struct envelope {
@@ -77,6 +81,13 @@ static bool decode(struct slice s, struct envelope *ret)
 	return ret->type >= CALL && ret->type <= ONEWAY && name > 0;
 }
 
+static bool is_unframed(struct slice s)
+{
+	const uint8_t *p = (const uint8_t *)s.p;
+
+	return s.n >= 2 && ((p[0] == 0x80 && p[1] == 1) || (p[0] == 0x82 && (p[1] & 0x1f) == 1));
+}
+
 static enum detect detect(struct slice s, enum side side)
 {
 	const uint8_t *p = (const uint8_t *)s.p;
@@ -85,6 +96,12 @@ static enum detect detect(struct slice s, enum side side)
 
 	if (s.n < 4)
 		return s.n && p[0] == 0 ? DETECT_MORE : DETECT_NO;
+	if (is_unframed(s)) {
+		if (!decode(s, &m))
+			return DETECT_NO;
+		return (m.type == CALL || m.type == ONEWAY) == (side == SIDE_CLIENT) ? DETECT_YES
+										     : DETECT_NO;
+	}
 	length = load_be32(p);
 	if (length < 6 || length > MAX_LENGTH)
 		return DETECT_NO;
@@ -94,6 +111,27 @@ static enum detect detect(struct slice s, enum side side)
 		return DETECT_NO;
 	return (m.type == CALL || m.type == ONEWAY) == (side == SIDE_CLIENT) ? DETECT_YES
 									     : DETECT_NO;
+}
+
+/* Everything there is: the head of a message and its fields, or more of them. */
+static ssize_t unframed(struct conv *c, enum side side, struct slice bytes)
+{
+	struct open_call *call = conv_oldest(c);
+	struct envelope m;
+
+	if (side == SIDE_CLIENT && decode(bytes, &m)) {
+		if (call && call->reply_ns) {
+			conv_return(c, call);
+			call = NULL;
+		}
+		if (!call && m.type == CALL)
+			conv_call(c, m.sequence, conv_operation(c, m.name, slice_of(NULL, 0)),
+				  bytes);
+	} else if (side == SIDE_SERVER && call) {
+		conv_reply(c, call);
+		conv_quiet(c);
+	}
+	return (ssize_t)bytes.n;
 }
 
 static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
@@ -110,7 +148,11 @@ static ssize_t parse(struct conv *c, enum side side, struct slice bytes)
 			conv_return(c, call);
 	}
 	if (bytes.n < 4)
-		return 0;
+		return s->unframed ? (ssize_t)bytes.n : 0;
+	if (is_unframed(bytes))
+		s->unframed = true;
+	if (s->unframed)
+		return unframed(c, side, bytes);
 	length = load_be32((const uint8_t *)bytes.p);
 	if (length < 6 || length > MAX_LENGTH)
 		return -EBADMSG;
@@ -144,6 +186,15 @@ static void gap(struct conv *c, enum side side, struct slice unread)
 		s->ending = 0;
 }
 
+static void closed(struct conv *c, enum side side)
+{
+	struct thrift *s = c->state;
+	struct open_call *call = conv_oldest(c);
+
+	if (s->unframed && side == SIDE_SERVER && call && call->reply_ns)
+		conv_return(c, call);
+}
+
 const struct protocol proto_thrift = {
 	.name = "thrift",
 	.ports = {9090, 9091},
@@ -151,4 +202,5 @@ const struct protocol proto_thrift = {
 	.detect = detect,
 	.parse = parse,
 	.gap = gap,
+	.closed = closed,
 };

@@ -102,6 +102,12 @@ static const struct talk thrift[] = {
 			 "add\0"),
 		   S(20, "\0\0\0\x08\x82\x41\2\3"
 			 "add\0")}},
+	{"without frames an answer ends when the client speaks again",
+	 "10 CALL 1 add\n25 RET 1\n30 CALL 2 sub\n40 RET 2\n", .whole = true,
+	 .steps = {C(10, "\x80\1\0\1\0\0\0\3add\0\0\0\1\0"),
+		   S(20, "\x80\1\0\2\0\0\0\3add\0\0\0\1\0"), S(25, "the rest"),
+		   C(30, "\x80\1\0\1\0\0\0\3sub\0\0\0\2\0"),
+		   S(40, "\x80\1\0\2\0\0\0\3sub\0\0\0\2\0"), C_CLOSES(50), S_CLOSES(50)}},
 };
 
 #define DNS_QUERY(id)                                                                              \
