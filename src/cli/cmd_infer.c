@@ -19,6 +19,7 @@ struct infer_values {
 };
 
 #define CONVOLUTION_MODE "convolution"
+#define SMOOTH_MAX       100
 #define SETTLE_NS        1000000000 /* clocks rarely differ by more: a path is then complete */
 #define LONGEST_QUANTILE 0.999      /* of the calls: a delay beyond is an accident */
 
@@ -305,13 +306,19 @@ static int calls_link(struct inferred *in, const struct infer_values *v, char *c
 	};
 	struct messages_input input = input_of(in, v);
 	struct linking *linking;
+	double smooth;
+	char *end;
 	int code, r;
 
+	smooth = strtod(v->smooth, &end);
+	if (*end || end == v->smooth || !(smooth >= 0 && smooth <= SMOOTH_MAX))
+		return cli_usage(in->cli, "--smooth is a number of bins from 0 to %d, found '%s'",
+				 SMOOTH_MAX, v->smooth);
 	options.infer.skew_ns = v->skew_ns;
 	options.infer.after_reply_ns = v->after_reply_ns;
 	options.settle_ns += 2 * v->after_reply_ns;
 	options.infer.bin_base_ns = v->bin_base_ns;
-	options.infer.smooth = strtod(v->smooth, NULL);
+	options.infer.smooth = smooth;
 	if (linking_new(&options, &in->patterns, &linking) < 0)
 		return cli_fail(in->cli, EXIT_FAILED, "out of memory");
 	input.code = &ws.code;

@@ -128,6 +128,7 @@ def test_nodes_are_renamed(run, shop):
     assert 'C>W(AUTH(DB),AP(DB))' in patterns
     assert not any('AP1' in p for p in patterns)
     run('infer', shop('b'), '--map', 'nonsense', code=1)
+    run('infer', shop('b'), '--smooth', 'very', code=2)
 
 
 @pytest.mark.parametrize('text, says', [
