@@ -18,10 +18,9 @@
 #include "base/cleanup.h"
 #include "capture/conv_int.h"
 
-#define MAX_LOSSES     8  /* of the thread in a row, before the protocol is doubted */
-#define MAX_LOST       64 /* segments looked at for a new beginning, likewise */
-#define ENOUGH_TO_TELL 32 /* bytes after which "more" is taken for "no" without a hint */
-#define FIRST_WINDOW   512
+#define MAX_LOSSES     8          /* of the thread in a row, before the protocol is doubted */
+#define MAX_LOST       64         /* segments looked at for a new beginning, likewise */
+#define ENOUGH_TO_TELL 32         /* bytes after which "more" is taken for "no" without a hint */
 #define MAX_PIECE      (16 << 10) /* given to a parser at once, so that windows stay small */
 
 /* Ends the oldest call, whose end was lost: it was somewhere before `last_ns`. */
@@ -53,14 +52,6 @@ static bool was_answered(const struct open_call *call, uint32_t seq)
 
 	return next && call->has_ack && next->has_ack && (int32_t)(next->ack - call->ack) > 0 &&
 	       (int32_t)(seq - next->ack) >= 0;
-}
-
-static void window_free(struct conv *c, struct conv_half *h)
-{
-	c->shared->memory -= h->capacity;
-	free(h->window);
-	h->window = NULL;
-	h->n = h->capacity = 0;
 }
 
 static void protocol_drop(struct conv *c)
@@ -197,56 +188,6 @@ static int recognise(struct conv *c, enum side side, struct slice bytes)
 	return r < 0 ? r : 1;
 }
 
-/* Room for `n` bytes, at most CONV_MAX_WINDOW, in a window; what is in it stays. */
-static int window_reserve(struct conv *c, struct conv_half *h, size_t n)
-{
-	size_t capacity = h->capacity ? h->capacity : FIRST_WINDOW;
-	uint8_t *window;
-
-	if (n <= h->capacity)
-		return 0;
-	while (capacity < n)
-		capacity *= 2;
-	window = realloc(h->window, capacity);
-	if (!window)
-		return -ENOMEM;
-	c->shared->memory += capacity - h->capacity;
-	h->window = window;
-	h->capacity = (uint32_t)capacity;
-	return 0;
-}
-
-/* The window becomes `rest`, which may be a part of it. */
-static int keep(struct conv *c, struct conv_half *h, struct slice rest)
-{
-	if (rest.n > h->capacity) { /* then it is not in the window */
-		int r = window_reserve(c, h, rest.n);
-
-		if (r < 0)
-			return r;
-	}
-	if (rest.n > 0)
-		memmove(h->window, rest.p, rest.n);
-	h->n = (uint32_t)rest.n;
-	return 0;
-}
-
-/* Adds to what is kept.  -EBADMSG when that would be too much. */
-static int append(struct conv *c, struct conv_half *h, struct slice bytes)
-{
-	int r;
-
-	if (h->n + bytes.n > CONV_MAX_WINDOW)
-		return -EBADMSG;
-	r = window_reserve(c, h, h->n + bytes.n);
-	if (r < 0)
-		return r;
-	if (bytes.n > 0)
-		memcpy(h->window + h->n, bytes.p, bytes.n);
-	h->n += (uint32_t)bytes.n;
-	return 0;
-}
-
 /* The thread of one side is lost: by a hole, or by bytes that make no sense. */
 static void lose(struct conv *c, enum side side)
 {
@@ -288,7 +229,7 @@ static int parse(struct conv *c, enum side side, struct slice bytes, int64_t tim
 	size_t old = h->n, at = 0;
 
 	if (old > 0) {
-		int r = append(c, h, bytes);
+		int r = window_append(c, h, bytes);
 
 		if (r == -EBADMSG) {
 			c->shared->stats.lost_threads++;
@@ -316,7 +257,7 @@ static int parse(struct conv *c, enum side side, struct slice bytes, int64_t tim
 		if (done < 0)
 			return (int)done;
 		if (done == 0)
-			return keep(c, h, rest);
+			return window_keep(c, h, rest);
 		c->losses = 0;
 		if ((size_t)done > rest.n) {
 			h->skip = (size_t)done - rest.n;
@@ -333,7 +274,7 @@ static int parse(struct conv *c, enum side side, struct slice bytes, int64_t tim
 			if (r < 0)
 				return r;
 			if (!c->protocol) /* recognised with the next segment */
-				return keep(c, h, slice_of(view.p + at, view.n - at));
+				return window_keep(c, h, slice_of(view.p + at, view.n - at));
 		}
 	}
 }
@@ -376,7 +317,7 @@ static int learn(struct conv *c, enum side given, struct slice bytes, int64_t ti
 
 	*ret_kept = h->n > 0;
 	if (h->n > 0) {
-		r = append(c, h, bytes);
+		r = window_append(c, h, bytes);
 		if (r < 0)
 			return r == -EBADMSG ? 0 : r;
 		first = slice_of(h->window, h->n);
@@ -386,7 +327,7 @@ static int learn(struct conv *c, enum side given, struct slice bytes, int64_t ti
 	}
 	r = recognise(c, conv_side(c, given), first);
 	if (r == 0 && !*ret_kept)
-		return keep(c, h, first);
+		return window_keep(c, h, first);
 	return r;
 }
 
