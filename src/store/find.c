@@ -29,37 +29,38 @@ bool find_may_enter(const struct finding *f, int64_t start_ns, int64_t duration_
 	/* The best it could be: no id sorts before this one. */
 	const struct trace_key best = {start_ns, duration_ns, {{0}}};
 
-	return f->hit_n <= f->limit || before(f, &best, &f->hits[0]);
+	return f->hit_n <= f->limit || before(f, &best, &f->hits[0].key);
 }
 
 static void sift_down(struct finding *f, size_t n)
 {
 	for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
-		struct trace_key moved = f->hits[at];
+		struct find_hit moved = f->hits[at];
 
-		if (child + 1 < n && before(f, &f->hits[child], &f->hits[child + 1]))
+		if (child + 1 < n && before(f, &f->hits[child].key, &f->hits[child + 1].key))
 			child++;
-		if (!before(f, &moved, &f->hits[child]))
+		if (!before(f, &moved.key, &f->hits[child].key))
 			return;
 		f->hits[at] = f->hits[child];
 		f->hits[child] = moved;
 	}
 }
 
-void find_enter(struct finding *f, const struct trace_key *key)
+void find_enter(struct finding *f, const struct find_hit *hit)
 {
 	size_t at = f->hit_n;
 
 	if (f->hit_n == f->limit + 1) {
-		if (!before(f, key, &f->hits[0]))
+		if (!before(f, &hit->key, &f->hits[0].key))
 			return;
-		f->hits[0] = *key;
+		f->hits[0] = *hit;
 		sift_down(f, f->hit_n);
 		return;
 	}
-	f->hits[f->hit_n++] = *key;
-	for (; at > 0 && before(f, &f->hits[(at - 1) / 2], &f->hits[at]); at = (at - 1) / 2) {
-		struct trace_key moved = f->hits[at];
+	f->hits[f->hit_n++] = *hit;
+	for (; at > 0 && before(f, &f->hits[(at - 1) / 2].key, &f->hits[at].key);
+	     at = (at - 1) / 2) {
+		struct find_hit moved = f->hits[at];
 
 		f->hits[at] = f->hits[(at - 1) / 2];
 		f->hits[(at - 1) / 2] = moved;
@@ -70,7 +71,7 @@ void find_enter(struct finding *f, const struct trace_key *key)
 static void hits_sort(struct finding *f)
 {
 	for (size_t n = f->hit_n; n > 1; n--) {
-		struct trace_key last = f->hits[0];
+		struct find_hit last = f->hits[0];
 
 		f->hits[0] = f->hits[n - 1];
 		f->hits[n - 1] = last;
@@ -108,7 +109,7 @@ static int fold_page(void *context, const struct event_ref *refs, size_t n)
 
 int find_whole(struct finding *f, struct trace_id id)
 {
-	struct trace_key key = {.id = id};
+	struct find_hit hit = {.key.id = id, .segment = FIND_ANYWHERE};
 	struct trace_fold fold;
 	int r = joint_add(f, id);
 
@@ -118,9 +119,9 @@ int find_whole(struct finding *f, struct trace_id id)
 	r = snapshot_trace_pages(f->snapshot, id, fold_page, &fold);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if (trace_fold_matches(&fold, &key.start_ns, &key.duration_ns) &&
-	    trace_key_is_after(f->query, &key))
-		find_enter(f, &key);
+	if (trace_fold_matches(&fold, &hit.key.start_ns, &hit.key.duration_ns) &&
+	    trace_key_is_after(f->query, &hit.key))
+		find_enter(f, &hit);
 	return 0;
 }
 
@@ -175,29 +176,36 @@ static int find_in_head(struct finding *f, size_t h)
 /* Groups that are open, by segment: opening another one of the same segment is cheaper. */
 struct open_groups {
 	struct segment_group *rows[OPEN_GROUPS];
-	uint32_t segments[OPEN_GROUPS];
+	uint32_t segments[OPEN_GROUPS], numbers[OPEN_GROUPS];
 };
 
-static int group_get(const struct finding *f, struct open_groups *open, const struct find_group *at,
-		     struct segment_group **ret_group)
+static int group_get(const struct finding *f, struct open_groups *open, uint32_t segment,
+		     uint32_t number, struct segment_group **ret_group)
 {
-	size_t slot = at->segment % OPEN_GROUPS;
+	size_t slot = segment % OPEN_GROUPS;
 	struct segment_group **group = &open->rows[slot];
-	int r;
+	int r = 0;
 
-	if (*group && open->segments[slot] != at->segment)
+	if (*group && open->segments[slot] != segment)
 		*group = group_close(*group);
-	open->segments[slot] = at->segment;
-	r = *group ? group_reopen(*group, at->group)
-		   : group_open(f->snapshot->view->segments[at->segment]->segment, at->group,
-				group);
+	if (!*group)
+		r = group_open(f->snapshot->view->segments[segment]->segment, number, group);
+	else if (open->numbers[slot] != number)
+		r = group_reopen(*group, number);
+	open->segments[slot] = segment;
+	open->numbers[slot] = r == 0 ? number : UINT32_MAX;
 	*ret_group = *group;
 	return r;
 }
 
-static int find_in_groups(struct finding *f)
+static void open_groups_done(struct open_groups *open)
 {
-	struct open_groups open = {0};
+	for (size_t i = 0; i < OPEN_GROUPS; i++)
+		group_close(open->rows[i]);
+}
+
+static int find_in_groups(struct finding *f, struct open_groups *open)
+{
 	bool slowest = f->query->order == STORE_SLOWEST;
 	int r = find_list_groups(f);
 
@@ -208,16 +216,14 @@ static int find_in_groups(struct finding *f)
 		if (!find_may_enter(f, slowest ? INT64_MAX : at->bound_ns,
 				    slowest ? at->bound_ns : INT64_MAX))
 			break; /* and what follows promises less */
-		r = group_get(f, &open, at, &group);
+		r = group_get(f, open, at->segment, at->group, &group);
 		if (r == 0)
 			r = find_in_group(f, at, group);
 	}
-	for (size_t i = 0; i < OPEN_GROUPS; i++)
-		group_close(open.rows[i]);
 	return r;
 }
 
-static int find_hits(struct finding *f)
+static int find_hits(struct finding *f, struct open_groups *open)
 {
 	int r = 0;
 
@@ -228,29 +234,58 @@ static int find_hits(struct finding *f)
 	for (size_t i = 0; r == 0 && i < f->snapshot->view->head_n; i++)
 		r = find_in_head(f, i);
 	if (r == 0)
-		r = find_in_groups(f);
+		r = find_in_groups(f, open);
 	if (r == 0)
 		hits_sort(f);
 	return r;
 }
 
-static int summarise(const struct finding *f, struct trace_list *list)
+static int hit_rows(const struct finding *f, struct open_groups *open, const struct find_hit *hit,
+		    struct event_set *set)
 {
+	struct segment_group *group;
+	int r;
+
+	if (hit->segment == FIND_ANYWHERE)
+		return snapshot_trace(f->snapshot, hit->key.id, set);
+	r = group_get(f, open, hit->segment, hit->group, &group);
+	return r == 0 ? group_rows(group, hit->first, hit->rows, set) : r;
+}
+
+/* Hits of one group after each other, so that it is opened once. */
+static int by_place(const void *a, const void *b)
+{
+	const struct find_hit *x = *(const struct find_hit *const *)a,
+			      *y = *(const struct find_hit *const *)b;
+
+	if (x->segment != y->segment)
+		return x->segment < y->segment ? -1 : 1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+static int summarise(const struct finding *f, struct open_groups *open, struct trace_list *list)
+{
+	const struct find_hit **places;
+	struct event_set set = {0};
 	int r = 0;
 
 	list->n = MIN(f->hit_n, f->limit);
 	list->more = f->hit_n > f->limit;
 	list->rows = arena_zalloc(list->arena, list->n + 1, sizeof(*list->rows));
-	if (!list->rows)
+	places = arena_zalloc(list->arena, list->n + 1, sizeof(*places));
+	if (!list->rows || !places)
 		return -ENOMEM;
+	for (size_t i = 0; i < list->n; i++)
+		places[i] = &f->hits[i];
+	qsort(places, list->n, sizeof(*places), by_place);
 	for (size_t i = 0; r == 0 && i < list->n; i++) {
-		struct event_set set = {0};
-
-		r = snapshot_trace(f->snapshot, f->hits[i].id, &set);
+		event_set_clear(&set);
+		r = hit_rows(f, open, places[i], &set);
 		if (r == 0)
-			r = trace_summarise(set.refs, set.n, list->arena, &list->rows[i]);
-		event_set_done(&set);
+			r = trace_summarise(set.refs, set.n, list->arena,
+					    &list->rows[places[i] - f->hits]);
 	}
+	event_set_done(&set);
 	return r;
 }
 
@@ -261,12 +296,14 @@ int snapshot_find(const struct snapshot *s, const struct store_query *query,
 	struct finding f = {.snapshot = s,
 			    .query = query,
 			    .limit = query->limit ? query->limit : LIMIT_DEFAULT};
+	struct open_groups open = {0};
 	int r;
 
 	map_init(&f.joint_map);
-	r = list.arena ? find_hits(&f) : -ENOMEM;
+	r = list.arena ? find_hits(&f, &open) : -ENOMEM;
 	if (r == 0)
-		r = summarise(&f, &list);
+		r = summarise(&f, &open, &list);
+	open_groups_done(&open);
 	for (size_t i = 0; f.matches && i < s->view->segment_n; i++)
 		match_free(f.matches[i]);
 	map_done(&f.joint_map);

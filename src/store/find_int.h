@@ -18,13 +18,22 @@ struct find_group {
 	bool open;
 };
 
+/* A trace that fits, and where it lies if that is in one place. */
+struct find_hit {
+	struct trace_key key;
+	uint32_t segment; /* FIND_ANYWHERE: wherever its pieces are */
+	uint32_t group, first, rows;
+};
+
+#define FIND_ANYWHERE UINT32_MAX
+
 struct finding {
 	const struct snapshot *snapshot;
 	const struct store_query *query;
 	size_t limit;
 
 	/* The best `limit` + 1 so far, as a heap: the last of them in front. */
-	struct trace_key *hits;
+	struct find_hit *hits;
 	size_t hit_n;
 
 	struct find_group *groups;
@@ -41,7 +50,7 @@ struct finding {
 bool find_may_enter(const struct finding *f, int64_t start_ns, int64_t duration_ns);
 
 /* A trace that fits. */
-void find_enter(struct finding *f, const struct trace_key *key);
+void find_enter(struct finding *f, const struct find_hit *hit);
 
 /* Judges a trace by all of its pieces, unless that was done before.  Negative errno. */
 int find_whole(struct finding *f, struct trace_id id);

@@ -150,7 +150,11 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 		 const struct group_piece *pieces, uint32_t n, uint32_t i, bool sure)
 {
 	const struct group_piece *p = &pieces[i];
-	const struct trace_key key = {p->start_ns, p->duration_ns, p->id};
+	const struct find_hit hit = {.key = {p->start_ns, p->duration_ns, p->id},
+				     .segment = at->segment,
+				     .group = at->group,
+				     .first = p->first,
+				     .rows = p->rows};
 	bool fits = piece_fits(f->query, p);
 	int r;
 
@@ -166,8 +170,8 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 	r = find_is_elsewhere(f, p->id);
 	if (r != 0)
 		return r < 0 ? r : find_whole(f, p->id);
-	if (fits && trace_key_is_after(f->query, &key))
-		find_enter(f, &key);
+	if (fits && trace_key_is_after(f->query, &hit.key))
+		find_enter(f, &hit);
 	return 0;
 }
 

@@ -137,21 +137,46 @@ static int heads_services(const struct snapshot *s, struct service_tally *tally)
 	return r;
 }
 
+static int count_services(struct segment *s, struct service_tally *tally)
+{
+	const struct segment_tables *t;
+	int r = segment_pin(s, &t);
+
+	if (r < 0)
+		return r;
+	r = segment_services(s, t, tally);
+	segment_unpin(s);
+	return r;
+}
+
+/* A segment does not change, so it is counted once. */
+static int add_services(struct view_segment *s, struct service_tally *all)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&s->services_lock);
+	if (!s->services) {
+		struct service_tally *tally = service_tally_new();
+
+		r = tally ? count_services(s->segment, tally) : -ENOMEM;
+		if (r == 0)
+			s->services = tally;
+		else
+			service_tally_free(tally);
+	}
+	if (r == 0)
+		r = service_tally_merge(all, s->services);
+	pthread_mutex_unlock(&s->services_lock);
+	return r;
+}
+
 int snapshot_services(const struct snapshot *s, struct service_list *ret_list)
 {
 	struct service_tally *tally = service_tally_new();
 	int r = tally ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < s->view->segment_n; i++) {
-		struct segment *segment = s->view->segments[i]->segment;
-		const struct segment_tables *t;
-
-		r = segment_pin(segment, &t);
-		if (r < 0)
-			break;
-		r = segment_services(segment, t, tally);
-		segment_unpin(segment);
-	}
+	for (size_t i = 0; r == 0 && i < s->view->segment_n; i++)
+		r = add_services(s->view->segments[i], tally);
 	if (r == 0)
 		r = heads_services(s, tally);
 	if (r == 0)

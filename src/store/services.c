@@ -128,6 +128,16 @@ int service_tally_rows(struct service_tally *t, const struct event_ref *refs, si
 	return r;
 }
 
+int service_tally_merge(struct service_tally *to, const struct service_tally *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->n; i++)
+		r = service_tally_add(to, from->rows[i].service, from->rows[i].operation,
+				      from->rows[i].spans, from->rows[i].errors);
+	return r;
+}
+
 int service_tally_list(struct service_tally *t, struct service_list *ret_list)
 {
 	struct service_list list = {.arena = calloc(1, sizeof(struct arena))};

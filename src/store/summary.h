@@ -49,6 +49,7 @@ struct service_tally *service_tally_free(struct service_tally *t);
 int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
 		      uint64_t spans, uint64_t errors);
 int service_tally_rows(struct service_tally *t, const struct event_ref *refs, size_t n);
+int service_tally_merge(struct service_tally *to, const struct service_tally *from);
 /* The end of it: nothing may be added afterwards. */
 int service_tally_list(struct service_tally *t, struct service_list *ret_list);
 

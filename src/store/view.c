@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "store/store_int.h"
+#include "store/summary.h"
 
 /* --- segments --- */
 
@@ -21,6 +22,7 @@ struct view_segment *view_segment_new(const struct manifest_segment *row, struct
 		return NULL;
 	}
 	atomic_init(&s->refs, 1);
+	pthread_mutex_init(&s->services_lock, NULL);
 	s->row = *row;
 	s->segment = segment;
 	s->hashes = hashes;
@@ -39,6 +41,8 @@ struct view_segment *view_segment_unref(struct view_segment *s)
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return NULL;
 	segment_unref(s->segment);
+	service_tally_free(s->services);
+	pthread_mutex_destroy(&s->services_lock);
 	free(s->hashes);
 	free(s);
 	return NULL;

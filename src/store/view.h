@@ -14,6 +14,8 @@
 
 #define VIEW_HEADS 4 /* the active one and those on their way to disk */
 
+struct service_tally;
+
 /* A segment as views share it. */
 struct view_segment {
 	_Atomic uint32_t refs;
@@ -24,6 +26,9 @@ struct view_segment {
 	uint64_t *hashes;
 	size_t hash_n;
 	_Atomic bool damaged; /* something in it could not be read: compaction leaves it alone */
+	/* Its services, counted when first asked for (store/overview.c). */
+	pthread_mutex_t services_lock;
+	struct service_tally *services;
 };
 
 struct view {
