@@ -27,6 +27,7 @@ int capture_init(struct capture *c, struct names *nodes, struct names *operation
 	c->shared.rules = options->rules;
 	c->shared.file = options->file;
 	c->shared.stable = options->stable_ids;
+	c->shared.first_byte = options->first_byte;
 	if (options->truth_header) {
 		c->shared.tag_header = slice_cstr(options->truth_header);
 		c->shared.on_call = keep_truth;

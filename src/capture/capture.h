@@ -18,6 +18,7 @@ struct capture_options {
 	const char *truth_header; /* NULL: no truth is looked for */
 	uint16_t file;            /* put into every message */
 	bool stable_ids;          /* the same call has the same id in every capture it is in */
+	bool first_byte;          /* returns are the first byte of the answer instead of the last */
 	size_t max_memory;        /* 0: FLOWS_MAX_MEMORY */
 	size_t max_flows;         /* 0: FLOWS_MAX */
 };

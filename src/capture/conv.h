@@ -61,6 +61,7 @@ struct conv_shared {
 	struct message_order order;
 	uint16_t file;
 	uint64_t serial;
+	bool first_byte; /* a return is the first byte of the answer instead of the last */
 	bool stable; /* ids come from the packets: the same call has the same id in every capture */
 	size_t memory; /* bytes held by windows, states and open calls */
 	struct conv_stats stats;

@@ -259,7 +259,7 @@ int conv_return_at(struct conv *c, struct open_call *call, int64_t time_ns)
 
 	if (time_ns < call->start_ns)
 		time_ns = call->start_ns;
-	r = emit(c, call, MESSAGE_RET, time_ns);
+	r = emit(c, call, MESSAGE_RET, s->first_byte && call->reply_ns ? call->reply_ns : time_ns);
 	s->stats.returns++;
 	if (s->on_call) {
 		struct captured_call done = {

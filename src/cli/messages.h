@@ -18,7 +18,7 @@ struct messages_options {
 	int64_t duplicates_ns;
 	/* Packets: */
 	const char *node_rules, *truth_header, *truth_file, *live, *live_filter;
-	int64_t node_style, duration_ns;
+	int64_t node_style, reply, duration_ns;
 	bool live_owners;
 };
 
@@ -48,54 +48,60 @@ struct messages_options {
 		.offset = offsetof(struct values, input.duplicates_ns)                              \
 	}
 
-extern const char *const node_style_names[];
+extern const char *const node_style_names[], *const reply_names[];
 
 /* Options of commands that also take packets. */
-#define PACKET_OPTIONS(values)                                                                              \
-	{.name = "node-rules",                                                                              \
-	 .type = OPTION_STRING,                                                                             \
-	 .value = "FILE",                                                                                   \
-	 .group = "Packets",                                                                                \
-	 .doc = "lines of ADDRESS[/PREFIX][:PORT[-PORT]] NAME: what to call whoever has an address; "       \
-		"the first that fits counts",                                                               \
-	 .offset = offsetof(struct values, input.node_rules)},                                              \
-		{.name = "node-style",                                                                      \
-		 .type = OPTION_CHOICE,                                                                     \
-		 .choices = node_style_names,                                                               \
-		 .fallback = "auto",                                                                        \
-		 .doc = "what a node without a rule is called; endpoint: servers are "                      \
-			"address:port; auto: only on loopback",                                             \
-		 .offset = offsetof(struct values, input.node_style)},                                      \
-		{.name = "live",                                                                            \
-		 .type = OPTION_STRING,                                                                     \
-		 .value = "INTERFACE",                                                                      \
-		 .doc = "capture there until interrupted; any: everywhere",                                 \
-		 .offset = offsetof(struct values, input.live)},                                            \
-		{.name = "live-filter",                                                                     \
-		 .type = OPTION_STRING,                                                                     \
-		 .value = "EXPRESSION",                                                                     \
-		 .doc = "which packets to capture, as tcpdump has it",                                      \
-		 .offset = offsetof(struct values, input.live_filter)},                                     \
-		{.name = "live-owners",                                                                     \
-		 .type = OPTION_BOOL,                                                                       \
-		 .fallback = "on",                                                                          \
-		 .doc = "call programs of this host after their command and port; needs the right to look", \
-		 .offset = offsetof(struct values, input.live_owners)},                                     \
-		{.name = "duration",                                                                        \
-		 .type = OPTION_DURATION,                                                                   \
-		 .fallback = "0s",                                                                          \
-		 .doc = "how long to capture; 0s: until interrupted",                                       \
-		 .offset = offsetof(struct values, input.duration_ns)},                                     \
-		{.name = "truth-header",                                                                    \
-		 .type = OPTION_STRING,                                                                     \
-		 .value = "NAME",                                                                           \
-		 .doc = "a header whose value names the request on every hop (X-Request-Id); it "           \
-			"is never used to infer",                                                           \
-		 .offset = offsetof(struct values, input.truth_header)},                                    \
-	{                                                                                                   \
-		.name = "truth-file", .type = OPTION_STRING, .value = "FILE",                               \
-		.doc = "write what the header says there, as lines of id, parent, trace",                   \
-		.offset = offsetof(struct values, input.truth_file)                                         \
+#define PACKET_OPTIONS(values)                                                                                                  \
+	{.name = "node-rules",                                                                                                  \
+	 .type = OPTION_STRING,                                                                                                 \
+	 .value = "FILE",                                                                                                       \
+	 .group = "Packets",                                                                                                    \
+	 .doc = "lines of ADDRESS[/PREFIX][:PORT[-PORT]] NAME: what to call whoever has an address; "                           \
+		"the first that fits counts",                                                                                   \
+	 .offset = offsetof(struct values, input.node_rules)},                                                                  \
+		{.name = "node-style",                                                                                          \
+		 .type = OPTION_CHOICE,                                                                                         \
+		 .choices = node_style_names,                                                                                   \
+		 .fallback = "auto",                                                                                            \
+		 .doc = "what a node without a rule is called; endpoint: servers are "                                          \
+			"address:port; auto: only on loopback",                                                                 \
+		 .offset = offsetof(struct values, input.node_style)},                                                          \
+		{.name = "reply",                                                                                               \
+		 .type = OPTION_CHOICE,                                                                                         \
+		 .choices = reply_names,                                                                                        \
+		 .fallback = "last",                                                                                            \
+		 .doc = "which byte of an answer is its return; first: how long until something came, for answers that stream", \
+		 .offset = offsetof(struct values, input.reply)},                                                               \
+		{.name = "live",                                                                                                \
+		 .type = OPTION_STRING,                                                                                         \
+		 .value = "INTERFACE",                                                                                          \
+		 .doc = "capture there until interrupted; any: everywhere",                                                     \
+		 .offset = offsetof(struct values, input.live)},                                                                \
+		{.name = "live-filter",                                                                                         \
+		 .type = OPTION_STRING,                                                                                         \
+		 .value = "EXPRESSION",                                                                                         \
+		 .doc = "which packets to capture, as tcpdump has it",                                                          \
+		 .offset = offsetof(struct values, input.live_filter)},                                                         \
+		{.name = "live-owners",                                                                                         \
+		 .type = OPTION_BOOL,                                                                                           \
+		 .fallback = "on",                                                                                              \
+		 .doc = "call programs of this host after their command and port; needs the right to look",                     \
+		 .offset = offsetof(struct values, input.live_owners)},                                                         \
+		{.name = "duration",                                                                                            \
+		 .type = OPTION_DURATION,                                                                                       \
+		 .fallback = "0s",                                                                                              \
+		 .doc = "how long to capture; 0s: until interrupted",                                                           \
+		 .offset = offsetof(struct values, input.duration_ns)},                                                         \
+		{.name = "truth-header",                                                                                        \
+		 .type = OPTION_STRING,                                                                                         \
+		 .value = "NAME",                                                                                               \
+		 .doc = "a header whose value names the request on every hop (X-Request-Id); it "                               \
+			"is never used to infer",                                                                               \
+		 .offset = offsetof(struct values, input.truth_header)},                                                        \
+	{                                                                                                                       \
+		.name = "truth-file", .type = OPTION_STRING, .value = "FILE",                                                   \
+		.doc = "write what the header says there, as lines of id, parent, trace",                                       \
+		.offset = offsetof(struct values, input.truth_file)                                                             \
 	}
 
 struct messages_input {

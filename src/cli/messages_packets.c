@@ -15,6 +15,7 @@
 #define MAX_RULES_BYTES ((size_t)16 << 20)
 
 const char *const node_style_names[] = {"auto", "address", "endpoint", NULL};
+const char *const reply_names[] = {"last", "first", NULL};
 
 _Static_assert(NODE_AUTO == 0 && NODE_ADDRESS == 1 && NODE_ENDPOINT == 2, "the order of the names");
 
@@ -133,7 +134,8 @@ static int session_init(struct session *s, struct messages_input *in, struct err
 	struct capture_options options = {.rules = &s->rules,
 					  .truth_header = o->truth_header,
 					  .file = in->file,
-					  .stable_ids = in->collects};
+					  .stable_ids = in->collects,
+					  .first_byte = o->reply == 1};
 	int r;
 
 	s->owners = NULL;

@@ -95,6 +95,18 @@ def test_a_capture_that_is_cut_or_damaged_says_so_and_gives_the_rest(run, tmp_pa
     assert run('infer', tmp_path / 'empty', code=3).out == ''
 
 
+def test_a_return_may_be_the_first_byte_instead_of_the_last(run):
+    """gRPC's stream of three messages, 10 ms apart."""
+    def latency(*options):
+        times = {}
+        for line in run('infer', CAPTURES / 'grpc.pcap', '--messages', *options).out.splitlines():
+            at, op, _, _, number, name = line.split()
+            if name == 'shop.Cart/List':
+                times[op] = float(at)
+        return times['RET'] - times['CALL']
+    assert latency('--reply', 'first') < latency() - 0.015
+
+
 def test_the_truth_on_the_wire_is_written(run, tmp_path):
     run('infer', CAPTURES / 'http1.pcap', '--messages', '--truth-header', 'X-Request-Id', '--truth-file', tmp_path / 't')
     rows = [line.split() for line in (tmp_path / 't').read_text().splitlines()]
