@@ -137,6 +137,14 @@ static void ingest_metrics(struct page *p, const struct ingest_counters *c)
 
 static void disk_metrics(struct page *p, const struct store_stats *s)
 {
+	family(p, "causet_store_thinned_traces_total", "counter",
+	       "Traces judged by rules for thinning, by what became of them.");
+	for (int i = 0; i < THIN_FATES; i++) {
+		char labels[32];
+
+		snprintf(labels, sizeof(labels), "{fate=\"%s\"}", thinned_name(i));
+		sample(p, "causet_store_thinned_traces_total", labels, s->thinned[i]);
+	}
 	gauge(p, "causet_store_segments", "Segments.", s->segments);
 	gauge(p, "causet_store_segment_bytes", "Bytes of their files.", s->segment_bytes);
 	gauge(p, "causet_store_log_files", "Files of the log.", s->log_files);

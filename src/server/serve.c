@@ -22,6 +22,7 @@
 #include "server/folder.h"
 #include "server/listeners.h"
 #include "server/notify.h"
+#include "server/thin_follow.h"
 #include "store/engine.h"
 #include "store/memory.h"
 
@@ -30,7 +31,8 @@
 #define MALLOC_MAPS                                                                                \
 	(32 << 20) /* bytes from which on a piece is mapped on its own; the most there is */
 #define MALLOC_GROWS                                                                               \
-	(4 << 20) /* bytes asked of the kernel at a time; untouched ones cost nothing */
+	(4 << 20)           /* bytes asked of the kernel at a time; untouched ones cost nothing */
+#define FOLLOW_NS  NS_PER_S /* how soon a change of the catalogue is noticed */
 #define TIDY_NS    (2 * NS_PER_S)
 #define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes received meanwhile, at most … */
 #define TIDY_LEAST ((uint64_t)16 << 20) /* … and since the last time, at least */
@@ -49,6 +51,8 @@ struct server {
 	int ports[SERVICE_COUNT]; /* as in api */
 	sigset_t signals;
 	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
+	uint64_t thin_generation;          /* follow()'s */
+	bool thin_failed;
 };
 
 static void server_done(struct server *s)
@@ -225,11 +229,25 @@ static void tidy(struct server *s)
 	s->tidied_bytes = now;
 }
 
+/* Rules for thinning may change while we run. */
+static void follow(struct server *s)
+{
+	struct error error = {0};
+	int r = s->config->store == STORE_MEMORY
+			? 0
+			: thin_follow(s->catalog, s->store, &s->thin_generation, &error);
+
+	if (r < 0 && !s->thin_failed)
+		log_error("rules for thinning stay as they were: %s", error.text);
+	s->thin_failed = r < 0;
+}
+
 /* Waits for the signal that ends us. */
 static int watch(struct server *s)
 {
 	int64_t watchdog_ns = notify_watchdog_ns();
-	int64_t pause_ns = watchdog_ns ? MIN(watchdog_ns, TIDY_NS) : TIDY_NS;
+	int64_t pause_ns = watchdog_ns ? MIN(watchdog_ns, FOLLOW_NS) : FOLLOW_NS;
+	int64_t tidied = clock_mono_ns();
 	struct timespec pause = {pause_ns / NS_PER_S, pause_ns % NS_PER_S};
 
 	for (;;) {
@@ -237,7 +255,11 @@ static int watch(struct server *s)
 
 		if (watchdog_ns)
 			notify_send("WATCHDOG=1");
-		tidy(s);
+		if (clock_mono_ns() - tidied >= TIDY_NS) {
+			tidy(s);
+			tidied = clock_mono_ns();
+		}
+		follow(s);
 		if (number == SIGHUP)
 			reload(s);
 		else if (number == SIGTERM || number == SIGINT)
@@ -277,6 +299,7 @@ static int server_run(struct server *s, struct error *error)
 	atomic_store(&s->api.ready, true);
 	s->hooks->ready(s->hooks->context, s->ports, s->config->listen);
 	notify_send("READY=1\nSTATUS=taking in traces");
+	follow(s);
 	drain(s, watch(s));
 	log_info("stopped");
 	return 0;

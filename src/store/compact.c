@@ -15,50 +15,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/radix.h"
 #include "base/vec.h"
+#include "core/clock.h"
 #include "store/compact_int.h"
-#include "store/group.h"
-#include "store/split.h"
-
-#define ROWS_AT_ONCE ((size_t)1 << 16) /* of one trace; a larger one is written in parts */
-
-struct piece {
-	struct trace_id id;
-	uint32_t input, group, first, rows;
-	int64_t start_ns;
-};
-
-/* A group that is open: its rows as a reader sees them. */
-struct opened {
-	uint32_t left; /* pieces still to be written */
-	struct event_set set;
-	bool open;
-};
-
-struct input {
-	struct view_segment *segment; /* borrowed from the view */
-	struct opened *groups;
-	uint32_t group_n;
-};
-
-struct merge {
-	struct engine *engine;
-	const struct compact_pace *pace;
-	struct view *view;
-	struct segment_group *group; /* the one that is being decoded */
-	struct input inputs[COMPACT_INPUTS];
-	size_t input_n;
-	struct piece *pieces;
-	size_t piece_n, piece_capacity;
-	struct radix_item *traces; /* the value is a trace's first piece */
-	size_t trace_n;
-	struct split_trace *split;
-	struct event_ref *refs;
-	size_t ref_n, ref_capacity;
-	uint64_t number;
-	struct segment_writer *writer;
-};
 
 static void merge_done(struct merge *m)
 {
@@ -73,6 +32,9 @@ static void merge_done(struct merge *m)
 	free(m->traces);
 	free(m->split);
 	free(m->refs);
+	thin_free(m->thin);
+	thinning_unref(m->thinning);
+	free(m->dropped);
 	view_unref(m->view);
 }
 
@@ -98,6 +60,17 @@ static int group_list(struct merge *m, uint32_t input, uint32_t group)
 	return 0;
 }
 
+/* Damage stays where it is; it must not keep the others from being merged. */
+static void damage_note(struct merge *m, struct input *in, int r)
+{
+	if (r != -EBADMSG || atomic_exchange(&in->segment->damaged, true))
+		return;
+	atomic_fetch_add(&m->engine->counters.damaged, 1);
+	engine_report(m->engine, "segment %llu is damaged: %s",
+		      (unsigned long long)in->segment->row.number,
+		      m->group ? group_error(m->group) : "a table");
+}
+
 static int input_list(struct merge *m, uint32_t input)
 {
 	struct input *in = &m->inputs[input];
@@ -109,14 +82,7 @@ static int input_list(struct merge *m, uint32_t input)
 		return -ENOMEM;
 	for (uint32_t g = 0; r == 0 && g < in->group_n; g++)
 		r = group_list(m, input, g);
-	/* Damage stays where it is; it must not keep the others from being merged. */
-	if (r == -EBADMSG) {
-		atomic_store(&in->segment->damaged, true);
-		atomic_fetch_add(&m->engine->counters.damaged, 1);
-		engine_report(m->engine, "segment %llu is damaged: %s",
-			      (unsigned long long)in->segment->row.number,
-			      m->group ? group_error(m->group) : "a table");
-	}
+	damage_note(m, in, r);
 	m->group = group_close(m->group);
 	return r;
 }
@@ -133,7 +99,7 @@ static int by_id(const void *a, const void *b)
 	return c ? c : x->first < y->first ? -1 : x->first > y->first;
 }
 
-static size_t trace_end(const struct merge *m, size_t first)
+size_t merge_trace_end(const struct merge *m, size_t first)
 {
 	size_t end = first + 1;
 
@@ -157,7 +123,7 @@ static int traces_sort(struct merge *m)
 		struct trace_id id = m->pieces[i].id;
 		int64_t start = m->pieces[i].start_ns;
 
-		end = trace_end(m, i);
+		end = merge_trace_end(m, i);
 		for (size_t k = i; k < end; k++)
 			start = MIN(start, m->pieces[k].start_ns);
 		m->traces[m->trace_n] = (struct radix_item){(uint64_t)MAX(start, 0), (uint32_t)i};
@@ -170,7 +136,7 @@ static int traces_sort(struct merge *m)
 
 /* --- rows --- */
 
-static int group_fetch(struct merge *m, const struct piece *p, struct opened **ret_group)
+int merge_group_fetch(struct merge *m, const struct piece *p, struct opened **ret_group)
 {
 	struct input *in = &m->inputs[p->input];
 	struct opened *o = &in->groups[p->group];
@@ -188,6 +154,7 @@ static int group_fetch(struct merge *m, const struct piece *p, struct opened **r
 		r = m->pace->wait(m->pace->context, zone->bytes);
 	if (r == 0)
 		r = group_rows(m->group, 0, zone->rows, &o->set);
+	damage_note(m, in, r);
 	m->group = group_close(m->group); /* its columns are as large as its rows */
 	o->open = r == 0;
 	return r;
@@ -202,7 +169,7 @@ static int rows_flush(struct merge *m)
 }
 
 /* Its last piece has been written: the writer holds what it still needs. */
-static void group_release(struct merge *m, const struct piece *p)
+void merge_group_release(struct merge *m, const struct piece *p)
 {
 	struct opened *o = &m->inputs[p->input].groups[p->group];
 
@@ -212,14 +179,14 @@ static void group_release(struct merge *m, const struct piece *p)
 	o->open = false;
 }
 
-static int trace_write(struct merge *m, size_t first)
+int merge_trace_write(struct merge *m, size_t first)
 {
-	size_t end = trace_end(m, first), from = first;
+	size_t end = merge_trace_end(m, first), from = first;
 
 	for (size_t i = first; i < end; i++) {
 		const struct piece *p = &m->pieces[i];
 		struct opened *o;
-		int r = group_fetch(m, p, &o);
+		int r = merge_group_fetch(m, p, &o);
 
 		if (r < 0)
 			return r;
@@ -234,7 +201,7 @@ static int trace_write(struct merge *m, size_t first)
 		if (r < 0)
 			return r;
 		for (; from <= i; from++)
-			group_release(m, &m->pieces[from]);
+			merge_group_release(m, &m->pieces[from]);
 	}
 	return 0;
 }
@@ -245,7 +212,8 @@ static int rows_write(struct merge *m)
 	int r = segment_writer_new(m->engine->fs, m->engine->dir, m->number, &options, &m->writer);
 
 	for (size_t i = 0; r == 0 && i < m->trace_n; i++)
-		r = trace_write(m, m->traces[i].value);
+		r = m->rule ? merge_thin_write(m, m->traces[i].value)
+			    : merge_trace_write(m, m->traces[i].value);
 	return r;
 }
 
@@ -265,6 +233,7 @@ static struct manifest_segment row_make(const struct merge *m, const struct segm
 		.blocks = info->blocks,
 		.pieces = info->pieces,
 		.bytes = info->bytes,
+		.thinned = m->mark,
 	};
 
 	for (size_t i = 1; i < m->input_n; i++) {
@@ -321,29 +290,48 @@ static int install(struct merge *m, const uint64_t *inputs, const struct segment
 	return r;
 }
 
+/* Nothing is left of the inputs. */
+static int remove_all(struct merge *m, const uint64_t *inputs)
+{
+	const struct engine_change change = {.remove = inputs, .remove_n = m->input_n};
+
+	m->writer = segment_writer_abort(m->writer);
+	return engine_change(m->engine, &change);
+}
+
 static int merge_run(struct merge *m)
 {
 	struct engine *e = m->engine;
 	uint64_t inputs[COMPACT_INPUTS];
-	struct segment_info info;
+	struct segment_info info = {0};
 	int r = 0;
 
+	for (size_t i = 0; i < m->input_n; i++)
+		inputs[i] = m->inputs[i].segment->row.number;
 	for (uint32_t i = 0; r == 0 && i < m->input_n; i++)
 		r = input_list(m, i);
 	if (r == 0)
 		r = traces_sort(m);
+	if (r == 0 && m->rule)
+		r = merge_thin_learn(m, inputs);
 	if (r == 0)
 		r = rows_write(m);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < m->input_n; i++)
-		inputs[i] = m->inputs[i].segment->row.number;
+	if (m->rule)
+		merge_thin_forget(m);
 	pthread_mutex_lock(&e->files);
-	r = finish(m, inputs, &info);
-	if (r == 0)
-		r = install(m, inputs, &info);
+	if (m->trace_n == 0) {
+		r = remove_all(m, inputs);
+	} else {
+		r = finish(m, inputs, &info);
+		if (r == 0)
+			r = install(m, inputs, &info);
+	}
 	pthread_mutex_unlock(&e->files);
 	if (r == 0) {
+		if (m->rule)
+			merge_thin_count(m);
 		atomic_fetch_add(&e->counters.compactions, 1);
 		atomic_fetch_add(&e->counters.compacted_rows, info.rows);
 		atomic_fetch_add(&e->counters.compacted_bytes, info.bytes);
@@ -361,7 +349,13 @@ static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_
 	pthread_mutex_lock(&e->files);
 	r = engine_tidy(e);
 	m.view = engine_view(e);
+	m.thinning = engine_thinning(e);
 	m.input_n = r == 0 ? compact_pick(e, m.view, zeal, &first) : 0;
+	if (m.input_n > 0)
+		m.mark = m.view->segments[first]->row.thinned;
+	else if (r == 0 && m.thinning)
+		m.input_n = compact_pick_thin(e, m.view, m.thinning, clock_wall_ns(), &first,
+					      &m.rule, &m.mark);
 	if (m.input_n > 0)
 		m.number = engine_number(e);
 	pthread_mutex_unlock(&e->files);

@@ -70,7 +70,10 @@ static struct window window_at(const struct engine *e, const struct view *v, siz
 		if (!may_merge(e, v, s, zeal) || w.rows + s->row.rows > ROWS_TARGET ||
 		    w.pieces + s->row.pieces > PIECES_MOST)
 			break;
+		/* What one rule has thinned stays apart from what it has not: twice would not be
+		 * once for what is judged by comparison. */
 		if (i > first && (!are_neighbours(e, v->segments[i - 1], s) ||
+				  s->row.thinned != v->segments[first]->row.thinned ||
 				  s->row.received_max_ns - v->segments[first]->row.received_min_ns >
 					  span_most(e)))
 			break;
@@ -108,6 +111,53 @@ size_t compact_pick(const struct engine *e, const struct view *v, enum compact_z
 			*ret_first = w.first;
 			return w.n;
 		}
+	}
+	return 0;
+}
+
+static bool may_thin(const struct engine *e, const struct view *v, size_t i,
+		     const struct thinning *t, int64_t now_ns, const struct thin_rule **ret_rule,
+		     uint64_t *ret_mark)
+{
+	const struct view_segment *s = v->segments[i];
+
+	*ret_rule = thinning_rule(t, s->row.received_max_ns, now_ns, ret_mark);
+	return *ret_rule && *ret_mark != s->row.thinned && !atomic_load(&s->damaged) &&
+	       !feed_waits(e, v, s);
+}
+
+/* Neighbours go together, so that small ones become fewer; a large one goes alone. */
+size_t compact_pick_thin(const struct engine *e, const struct view *v, const struct thinning *t,
+			 int64_t now_ns, size_t *ret_first, const struct thin_rule **ret_rule,
+			 uint64_t *ret_mark)
+{
+	for (size_t i = 0; i < v->segment_n; i++) {
+		const struct thin_rule *rule, *next;
+		struct window w = {.first = i, .n = 1, .rows = v->segments[i]->row.rows};
+		uint64_t mark, next_mark;
+
+		w.pieces = v->segments[i]->row.pieces;
+		if (!may_thin(e, v, i, t, now_ns, &rule, &mark))
+			continue;
+		for (size_t k = i + 1; k < v->segment_n && w.n < COMPACT_INPUTS; k++) {
+			const struct manifest_segment *row = &v->segments[k]->row;
+
+			if (!may_thin(e, v, k, t, now_ns, &next, &next_mark) || next_mark != mark ||
+			    row->thinned != v->segments[i]->row.thinned ||
+			    w.rows + row->rows > ROWS_TARGET ||
+			    w.pieces + row->pieces > PIECES_MOST ||
+			    !are_neighbours(e, v->segments[k - 1], v->segments[k]) ||
+			    row->received_max_ns - v->segments[i]->row.received_min_ns >
+				    span_most(e))
+				break;
+			w.rows += row->rows;
+			w.pieces += row->pieces;
+			w.n++;
+		}
+		*ret_first = i;
+		*ret_rule = rule;
+		*ret_mark = mark;
+		return w.n;
 	}
 	return 0;
 }

@@ -17,7 +17,6 @@
 #include "store/operations.h"
 #include "store/parts.h"
 #include "store/retain.h"
-#include "store/scan.h"
 
 #define MEMORY_DEFAULT         ((size_t)1 << 30)
 #define FLUSH_DEFAULT          ((size_t)32 << 20)
@@ -47,6 +46,32 @@ struct view *engine_view(struct engine *e)
 	view = view_ref(e->view);
 	pthread_mutex_unlock(&e->lock);
 	return view;
+}
+
+struct thinning *engine_thinning(struct engine *e)
+{
+	struct thinning *t;
+
+	pthread_mutex_lock(&e->lock);
+	t = thinning_ref(e->thinning);
+	pthread_mutex_unlock(&e->lock);
+	return t;
+}
+
+int engine_set_thinning(struct store *s, const struct thin_rules *rules, struct error *error)
+{
+	struct engine *e = engine_of(s);
+	struct thinning *fresh, *old;
+	int r = thinning_new(rules, &fresh, error);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&e->lock);
+	old = e->thinning;
+	e->thinning = fresh;
+	pthread_mutex_unlock(&e->lock);
+	thinning_unref(old);
+	return 0;
 }
 
 void engine_snapshot(struct engine *e, struct snapshot *ret_snapshot)
@@ -344,6 +369,8 @@ static void counters_read(struct engine *e, struct store_stats *stats)
 	stats->removed_events = atomic_load(&c->removed_rows);
 	stats->removed_bytes = atomic_load(&c->removed_bytes);
 	stats->damaged = atomic_load(&c->damaged);
+	for (int i = 0; i < THIN_FATES; i++)
+		stats->thinned[i] = atomic_load(&c->thinned[i]);
 }
 
 static struct store_stats engine_stats(struct store *s)
@@ -385,6 +412,7 @@ static void engine_free(struct engine *e)
 {
 	e->wal = wal_close(e->wal);
 	view_unref(e->view);
+	thinning_unref(e->thinning);
 	manifest_done(&e->manifest);
 	manifest_done(&e->cursors);
 	free(e->orphans);
@@ -503,19 +531,4 @@ int engine_settle(struct store *s)
 	if (r == 0)
 		r = engine_retain(s);
 	return r < 0 ? r : compact_until_done(engine_of(s), false);
-}
-
-int engine_each_trace(struct store *s,
-		      int (*each)(void *context, struct trace_id id, const struct event_ref *refs,
-				  size_t n, bool more),
-		      void *context)
-{
-	const struct scan scan = {.trace = each, .context = context};
-	struct snapshot snapshot;
-	int r;
-
-	engine_snapshot(engine_of(s), &snapshot);
-	r = snapshot_scan(&snapshot, &scan);
-	snapshot_done(&snapshot);
-	return r;
 }

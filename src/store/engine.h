@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "store/store.h"
+#include "store/thin.h"
 #include "store/wal.h"
 
 struct engine_options {
@@ -45,6 +46,11 @@ struct engine_options {
 int engine_open(const struct engine_options *options, struct store **ret_store,
 		struct error *error);
 
+/* What stays of old traces from now on, on a store that engine_open() made: applied when segments
+ * are compacted, which happens for this alone if need be.  Copied; NULL: everything stays.  Any
+ * thread.  -EINVAL with the reason, -ENOMEM. */
+int engine_set_thinning(struct store *s, const struct thin_rules *rules, struct error *error);
+
 /* --- for tests, tools and benchmarks: on a store that engine_open() made --- */
 
 /* Writes everything that is in memory to segments.  0, or the first failure. */
@@ -61,7 +67,7 @@ int engine_retain(struct store *s);
 int engine_settle(struct store *s);
 
 /* Visits every trace once, as it is at this moment; memory does not depend on how many there are.
- * `more`: the next call goes on with the same trace.  Rows are the callback's while it runs.
+ * A trace comes whole unless it is very large; `more`: the next call goes on with it.  Rows are the callback's while it runs.
  * Anything but 0 from it ends the walk and is returned. */
 int engine_each_trace(struct store *s,
 		      int (*each)(void *context, struct trace_id id, const struct event_ref *refs,

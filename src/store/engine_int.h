@@ -12,6 +12,7 @@
 
 #include "store/engine.h"
 #include "store/store_int.h"
+#include "store/thinning.h"
 #include "store/view.h"
 
 /* Only ever added to.  Any thread. */
@@ -20,6 +21,7 @@ struct engine_counters {
 	_Atomic uint64_t compactions, compaction_failures, compacted_rows, compacted_bytes;
 	_Atomic uint64_t removed_segments, removed_rows, removed_bytes;
 	_Atomic uint64_t damaged;
+	_Atomic uint64_t thinned[THIN_FATES];
 	_Atomic uint64_t refused[STORE_REFUSALS];
 };
 
@@ -44,9 +46,10 @@ struct engine {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a head was frozen, or flushed, or we are stopping */
 	struct view *view;
-	struct manifest cursors; /* only its cursors: as of now */
-	uint64_t last_seq;       /* settled */
-	int64_t last_append_ns;  /* monotonic */
+	struct manifest cursors;   /* only its cursors: as of now */
+	uint64_t last_seq;         /* settled */
+	int64_t last_append_ns;    /* monotonic */
+	struct thinning *thinning; /* or NULL: nothing is thinned */
 };
 
 static inline struct engine *engine_of(struct store *s)
@@ -59,6 +62,9 @@ void engine_snapshot(struct engine *e, struct snapshot *ret_snapshot);
 
 /* The view of now; view_unref().  Its segments stay the store's while `files` is held. */
 struct view *engine_view(struct engine *e);
+
+/* The rules of now; thinning_unref(). */
+struct thinning *engine_thinning(struct engine *e);
 
 /* Tells the owner what was found. */
 void engine_report(struct engine *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -148,9 +148,12 @@ void manifest_encode(const struct manifest *m, struct buffer *out)
 		buffer_printf(out,
 			      "segment %" PRIu64 " seq=%" PRIu64 "..%" PRIu64 " received=%" PRId64
 			      "..%" PRId64 " rows=%" PRIu64 " blocks=%" PRIu64 " pieces=%" PRIu64
-			      " bytes=%" PRIu64 " feed=%d\n",
+			      " bytes=%" PRIu64 " feed=%d",
 			      s->number, s->seq_first, s->seq_last, s->received_min_ns,
 			      s->received_max_ns, s->rows, s->blocks, s->pieces, s->bytes, s->feed);
+		if (s->thinned)
+			buffer_printf(out, " thinned=%016" PRIx64, s->thinned);
+		buffer_byte(out, '\n');
 	}
 	for (size_t i = 0; i < m->cursor_n; i++)
 		buffer_printf(out, "cursor %s %" PRIu64 "\n", m->cursors[i].name,
@@ -229,6 +232,19 @@ static bool take_range(struct slice text, struct slice *ret_a, struct slice *ret
 	return true;
 }
 
+/* The last field, which only segments have that were thinned. */
+static bool take_thinned(struct slice rest, uint64_t *ret)
+{
+	uint8_t bytes[8];
+	struct slice value;
+
+	if (!take_field(&rest, "thinned", &value) || rest.p || value.n != 16 ||
+	    hex_decode(value, bytes, sizeof(bytes)) < 0)
+		return false;
+	*ret = load_be64(bytes);
+	return *ret != 0;
+}
+
 static bool decode_segment(struct slice rest, struct manifest_segment *s)
 {
 	struct slice seq, received, a, b, c, d;
@@ -242,10 +258,10 @@ static bool decode_segment(struct slice rest, struct manifest_segment *s)
 	    !take_field_number(&rest, "blocks", &s->blocks) ||
 	    !take_field_number(&rest, "pieces", &s->pieces) ||
 	    !take_field_number(&rest, "bytes", &s->bytes) ||
-	    !take_field_number(&rest, "feed", &feed) || feed > 1 || rest.p)
+	    !take_field_number(&rest, "feed", &feed) || feed > 1)
 		return false;
 	s->feed = feed == 1;
-	return true;
+	return !rest.p || take_thinned(rest, &s->thinned);
 }
 
 static int read_segment(struct reader *r, struct manifest *m)

@@ -17,7 +17,8 @@ struct manifest_segment {
 	uint64_t seq_first, seq_last;
 	int64_t received_min_ns, received_max_ns;
 	uint64_t rows, blocks, pieces, bytes;
-	bool feed; /* has a side file */
+	bool feed;        /* has a side file */
+	uint64_t thinned; /* by which rule (store/thinning.h); 0: it was not */
 };
 
 struct manifest_cursor {

@@ -123,6 +123,14 @@ int store_commit(struct store *s, const struct store_cursor *cursors, size_t n)
 	return c.result;
 }
 
+const char *thinned_name(enum thinned fate)
+{
+	static const char *const names[THIN_FATES] = {"error",   "slow",      "rare",   "chosen",
+						      "sampled", "untouched", "dropped"};
+
+	return names[fate];
+}
+
 const char *store_refusal_name(enum store_refusal refusal)
 {
 	static const char *const names[STORE_REFUSALS] = {"memory", "queue", "disk"};

@@ -215,6 +215,20 @@ enum store_refusal {
 
 const char *store_refusal_name(enum store_refusal refusal);
 
+/* What became of the traces that compaction has looked at under a rule for thinning. */
+enum thinned {
+	THINNED_ERROR,     /* stays: it failed, */
+	THINNED_SLOW,      /* it was slow for its operation, */
+	THINNED_RARE,      /* its shape is rare, */
+	THINNED_CHOSEN,    /* it has a chosen attribute, */
+	THINNED_SAMPLED,   /* it is in the share of the rest; */
+	THINNED_UNTOUCHED, /* it is not whole in the segments at hand, or too large to judge */
+	THINNED_DROPPED,
+	THIN_FATES
+};
+
+const char *thinned_name(enum thinned fate);
+
 struct store_stats {
 	/* What there is.  Numbers of traces count a trace once for each part of the store it has a
 	 * piece in. */
@@ -230,7 +244,8 @@ struct store_stats {
 	uint64_t flushes, flush_failures, flushed_events, flushed_bytes;
 	uint64_t compactions, compaction_failures, compacted_events, compacted_bytes;
 	uint64_t removed_segments, removed_events, removed_bytes; /* by retention */
-	uint64_t damaged; /* files or blocks that could not be read */
+	uint64_t damaged;             /* files or blocks that could not be read */
+	uint64_t thinned[THIN_FATES]; /* traces */
 };
 
 struct store_stats store_stats(struct store *s);

@@ -20,13 +20,17 @@ struct operation {
 	size_t first, n; /* in `durations`, once sorted */
 };
 
+/* Traces count for as many as they stand for, so that what is usual does not depend on whether
+ * there was a thinning before. */
 struct duration {
 	int64_t ns;
 	uint32_t operation;
+	double weight; /* once sorted: with all shorter ones of its operation */
 };
 
 struct shape_count {
-	uint64_t hash, n;
+	uint64_t hash;
+	double n;
 };
 
 struct thin {
@@ -186,18 +190,18 @@ static uint32_t shape_find(const struct thin *t, uint64_t hash)
 	return map_get(&t->by_shape, hash, shape_is, t, &hash);
 }
 
-static bool shape_count(struct thin *t, uint64_t hash)
+static bool shape_count(struct thin *t, uint64_t hash, double weight)
 {
 	uint32_t at = shape_find(t, hash);
 
 	if (at != MAP_NONE) {
-		t->shapes[at].n++;
+		t->shapes[at].n += weight;
 		return true;
 	}
 	if (!vec_reserve(&t->shapes, &t->shape_capacity, t->shape_n + 1, sizeof(*t->shapes)) ||
 	    !map_put(&t->by_shape, hash, (uint32_t)t->shape_n))
 		return false;
-	t->shapes[t->shape_n++] = (struct shape_count){hash, 1};
+	t->shapes[t->shape_n++] = (struct shape_count){hash, weight};
 	return true;
 }
 
@@ -205,16 +209,18 @@ int thin_observe(struct thin *t, const struct event_ref *refs, size_t n)
 {
 	struct facts f;
 	uint32_t operation;
+	double weight;
 	int r = facts_of(t, refs, n, &f);
 
 	if (r < 0)
 		return r;
+	weight = threshold_weight(f.passed);
 	operation = operation_add(t, &f);
-	if (operation == MAP_NONE || !shape_count(t, f.shape) ||
+	if (operation == MAP_NONE || !shape_count(t, f.shape, weight) ||
 	    !vec_reserve(&t->durations, &t->duration_capacity, t->duration_n + 1,
 			 sizeof(*t->durations)))
 		return -ENOMEM;
-	t->durations[t->duration_n++] = (struct duration){f.duration_ns, operation};
+	t->durations[t->duration_n++] = (struct duration){f.duration_ns, operation, weight};
 	return 0;
 }
 
@@ -236,6 +242,8 @@ void thin_observed(struct thin *t)
 
 		if (o->n++ == 0)
 			o->first = i;
+		else
+			t->durations[i].weight += t->durations[i - 1].weight;
 	}
 }
 
@@ -247,17 +255,31 @@ static bool is_slow(const struct thin *t, const struct facts *f, double quantile
 {
 	uint32_t at = operation_find(t, f);
 	const struct operation *o = at == MAP_NONE ? NULL : &t->operations[at];
+	const struct duration *d;
+	size_t low = 0, high;
+	double rank;
 
 	if (!o || o->n == 0)
 		return true;
-	return f->duration_ns >= t->durations[o->first + (size_t)((double)o->n * quantile)].ns;
+	d = t->durations + o->first;
+	rank = d[o->n - 1].weight * quantile;
+	/* The first that has more than that share up to it. */
+	for (high = o->n - 1; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d[middle].weight > rank)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return f->duration_ns >= d[low].ns;
 }
 
 static bool is_rare(const struct thin *t, const struct facts *f, uint64_t most)
 {
 	uint32_t at = shape_find(t, f->shape);
 
-	return at == MAP_NONE || t->shapes[at].n <= most;
+	return at == MAP_NONE || t->shapes[at].n <= (double)most;
 }
 
 static bool range_has(const struct batch *b, struct attr_range range,

@@ -322,3 +322,25 @@ def test_a_backup_through_a_server_needs_the_role(start_server, run, tmp_path):
     assert status == 400 and 'memory' in answer['error']['message']
     status, _, _ = memory.request('/api/v1/backup', body=b'', headers={'Content-Type': 'text/plain'}, method='POST')
     assert status == 415
+
+
+def test_rules_for_thinning_reach_a_running_server(start_server, run):
+    server = start_server('--flush-interval', '1s')
+    data = server.folder / 'data'
+    put(server, range(1, 200), spans=1)
+    failed = traces(span(500, 1, status={'code': 2}))
+    assert post(server, failed)[0] == 200
+    done = run('thin', 'add', '--after', '1s', '--keep', '25%', '--slow', 'off', '--rare', '0', '--data', data)
+    assert done.returncode == 0, done.stderr
+
+    def fates():
+        lines = server.request('/metrics')[2].decode().splitlines()
+        return {line.split('"')[1]: int(line.split()[-1]) for line in lines
+                if line.startswith('causet_store_thinned_traces_total{')}
+    eventually(lambda: sum(fates().values()) >= 200, seconds=60)
+    counts = fates()
+    assert counts['error'] == 1 and counts['sampled'] + counts['dropped'] == 199 and counts['dropped'] > 100, counts
+    left = ids(server)
+    assert len(left) == counts['sampled'] + 1 and f'{500:032x}' in left
+    server.stop()
+    assert findings(run, data) == (0, [])
