@@ -1,5 +1,6 @@
 /* bench/infer.c - how right and how fast inference is.
  *
+ *   bench_infer accuracy              made-up sets
  *   bench_infer accuracy DIR [MODE]   every NAME.msgs[.gz] in DIR that has a NAME.truth[.gz]
  *   bench_infer paper [FOLDER [22]]   the SOSP 2003 paper's table 1 and figures, as SVG there; or
  * one bench_infer speed [MODE]          a made-up trace at about three candidates a child
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 2, argv + 2);
-	fputs("usage: bench_infer accuracy DIR [MODE] | paper [FOLDER [FIGURE]] | speed [MODE]\n",
+	fputs("usage: bench_infer accuracy [DIR [MODE]] | paper [FOLDER [FIGURE]] | speed [MODE]\n",
 	      stderr);
 	return 2;
 }

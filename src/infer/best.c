@@ -79,7 +79,7 @@ static int solve_slots(struct best *b, struct best_node *n, struct view *v,
 	uint32_t *owner = malloc(size);
 	_cleanup_(freep)
 	float *confidence = malloc(size);
-	struct single_model *m;
+	struct single_model *m = NULL;
 	double with;
 	int r;
 

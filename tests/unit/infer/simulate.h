@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/rng.h"
 #include "infer/infer.h"
 #include "infer/names.h"
