@@ -15,10 +15,10 @@
 #include "bench/spans.h"
 #include "bench/store.h"
 
-#define CONNECTIONS   2
+#define CONNECTIONS   4
+#define BODY_SPANS    470          /* at least: smaller ones are sent together, as collectors do */
 #define CHUNK_BYTES   (192u << 20) /* of bodies made ahead, while the server waits */
-#define FLUSH         "10s"
-#define QUIET_S       13 /* longer than that */
+#define QUIET_S       13           /* an idle server flushes and merges within that */
 #define SETTLE_S      900
 #define BAR_CPU_US    1.0
 #define BAR_BYTES     25.0
@@ -33,7 +33,7 @@
 
 struct bodies {
 	struct buffer *rows;
-	size_t n, capacity, spans, bytes;
+	size_t n, capacity, spans, bytes, last_spans;
 };
 
 static void bodies_done(struct bodies *b)
@@ -60,6 +60,26 @@ struct maker {
 	size_t seen;
 };
 
+/* One more batch behind the last body, or as a new one. */
+static bool add_body(struct bodies *out, const struct batch *b, size_t spans)
+{
+	struct buffer *body;
+
+	if (out->n == 0 || out->last_spans >= BODY_SPANS) {
+		if (!vec_reserve(&out->rows, &out->capacity, out->n + 1, sizeof(*out->rows)))
+			return false;
+		out->rows[out->n++] = (struct buffer){0};
+		out->last_spans = 0;
+	}
+	body = &out->rows[out->n - 1];
+	out->bytes -= body->n;
+	source_encode(b, body);
+	out->bytes += body->n;
+	out->spans += spans;
+	out->last_spans += spans;
+	return !body->failed;
+}
+
 /* Makes bodies until there are `spans` of them or a chunk is full.  0 at the end of the set. */
 static size_t make_bodies(struct maker *m, size_t spans, struct store_sent *sent,
 			  struct bodies *out)
@@ -69,14 +89,10 @@ static size_t make_bodies(struct maker *m, size_t spans, struct store_sent *sent
 		size_t got = 0;
 		struct batch *b = source_next(m->source, &got);
 
-		if (!b || !vec_reserve(&out->rows, &out->capacity, out->n + 1, sizeof(*out->rows)))
+		if (!b)
 			break;
-		out->rows[out->n] = (struct buffer){0};
-		source_encode(b, &out->rows[out->n]);
-		if (out->rows[out->n].failed)
+		if (!add_body(out, b, got))
 			exit(1);
-		out->bytes += out->rows[out->n++].n;
-		out->spans += got;
 		for (size_t i = 0; sent && i < b->event_n; i += 5)
 			remember(sent, &m->rng, &m->seen, b->events[i].trace_id);
 		batch_unref(b);
@@ -142,8 +158,7 @@ static void report(const struct server *server, const char *set, size_t spans, d
 
 int store_ingest(const char *causet, const char *set, size_t spans, struct store_sent *ret_sent)
 {
-	static const char *const arguments[] = {"--memory-limit", "2GiB", "--flush-interval", FLUSH,
-						NULL};
+	static const char *const arguments[] = {"--memory-limit", "2GiB", NULL};
 	struct maker maker = {.source = source_open(set), .rng = {1}};
 	struct server server = {0};
 	struct bodies bodies = {0};
