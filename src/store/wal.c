@@ -370,6 +370,8 @@ static int start(struct wal *w)
 	pthread_condattr_destroy(&attr);
 	r = pthread_create(&w->thread, NULL, write_on, w);
 	w->started = r == 0;
+	if (w->started)
+		pthread_setname_np(w->thread, "log"); /* for top and ps */
 	if (!w->started) {
 		pthread_mutex_destroy(&w->lock);
 		pthread_cond_destroy(&w->wake);
