@@ -1,6 +1,7 @@
 """Causal paths from messages: make-trace, infer and skew, as a user runs them."""
 import gzip
 import json
+import os
 import subprocess
 import xml.dom.minidom
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = ROOT / 'specs'
+GOLDEN = ROOT / 'tests/golden/cli'
 
 SHOP = """duration 60s
 call normal 20ms 10%
@@ -269,3 +271,19 @@ def test_fifty_milliseconds_in_one_component_of_the_shop_are_found(run, tmp_path
     amount, place = out.splitlines()[0].split(' at ', 1)
     assert place.startswith('/mylist.jsp after CatalogEJB')
     assert 45 <= float(amount[1:].removesuffix('ms')) <= 55
+
+
+@pytest.mark.parametrize('name, options', [
+    ('infer-table.txt', ['--sort', 'count', '-n', '4']),
+    ('infer-alike.txt', ['--alike', '-n', '2']),
+    ('infer.dot', ['--format', 'dot', '-n', '2']),
+    ('infer.svg', ['--format', 'svg', '-n', '2']),
+    ('infer-pattern.json', ['--json', '-n', '1']),
+    ('infer-convolution.txt', ['--mode', 'convolution', '--quantum', '5ms', '-n', '5']),
+])
+def test_output_is_as_it_was(run, shop, name, options):
+    """GOLDEN=update rewrites the golden files; the diff is then to be read."""
+    text = run('infer', shop('a'), '-q', '--mode', 'nesting', *options).stdout
+    if os.environ.get('GOLDEN') == 'update':
+        (GOLDEN / name).write_text(text)
+    assert text == (GOLDEN / name).read_text()
