@@ -200,7 +200,7 @@ static double change(const struct stretch *x)
 }
 
 /* Large enough to be one, and not chance. */
-static bool differs(const struct stretch *x)
+static bool differs(const struct stretch *x, double least_ns)
 {
 	double error = 0;
 
@@ -211,7 +211,7 @@ static bool differs(const struct stretch *x)
 
 		error += fmax(x->sum2[run] / x->n[run] - m * m, 0) / x->n[run];
 	}
-	return fabs(change(x)) > LEAST_ERRORS * sqrt(error) &&
+	return fabs(change(x)) > least_ns && fabs(change(x)) > LEAST_ERRORS * sqrt(error) &&
 	       fabs(change(x)) > LEAST_SHARE * fmax(x->middle[0], x->middle[1]);
 }
 
@@ -267,6 +267,9 @@ void inferred_compare(const struct inferred *before, const struct inferred *in, 
 {
 	struct names names;
 	struct stretches s = {.names = &names};
+	/* Convolution tells nothing finer than its quantum. */
+	double least_ns =
+		1.5 * (double)MAX(before->convolution.quantum_ns, in->convolution.quantum_ns);
 	size_t lines = 0;
 	double most = 0;
 
@@ -283,7 +286,7 @@ void inferred_compare(const struct inferred *before, const struct inferred *in, 
 	for (size_t i = 0; i < s.n; i++) {
 		double weight = fabs(change(&s.at[i]) * s.at[i].n[1]);
 
-		if (!differs(&s.at[i]) || weight < LEAST_WEIGHT * most)
+		if (!differs(&s.at[i], least_ns) || weight < LEAST_WEIGHT * most)
 			continue;
 		most = fmax(most, weight);
 		if (lines++ < LINES_MOST)

@@ -3,6 +3,8 @@
  * Figure 6 of the paper, with these decisions where the text leaves them open:
  *   - only shifts from 0 on: "edges with negative apparent delay" are never looked for
  *   - line 26 says messages to k in Z; those in Z' are meant
+ *   - a destination's shift is that of its own messages in the spike: C is of all that a node
+ * sends, and a call a few quanta before another melts into one run with it
  *   - v, line 22: by default as wide as the spike, the run of shifts above S sigma, so that
  * messages are not lost because a delay varies by more than a quantum
  *   - messages that only chance has put there ("noise") are told by a count: as many as would fall
@@ -34,10 +36,11 @@
 #define LAGS_HIGH      20000
 #define PAIRS_WANTED   8e6 /* as long as it costs no more than so many pairs a correlation */
 #define LAGS_LEAST     16
+#define SPIKE_WIDTH    256 /* quanta: a wider one keeps the middle of all its messages */
 #define LEAST_MESSAGES 10
-#define DERIVED_SHARE  0.5 /* of its messages that longer paths explain */
-#define DERIVED_QUANTA 1.0 /* by how much the times may differ: a hop, */
-#define DERIVED_APART  0.1 /* and of the whole */
+#define DERIVED_SHARE  0.5  /* of its messages that longer paths explain */
+#define DERIVED_QUANTA 0.75 /* by how much the times may differ, */
+#define DERIVED_APART  0.1  /* or of the whole */
 
 struct event {
 	int64_t sent_ns, recv_ns;
@@ -359,7 +362,7 @@ static uint64_t sent_to(const struct run *r, uint32_t node, uint32_t to)
 
 /* Would as many messages to `to` fall into the spike if they had nothing to do with those that
  * arrived?  Each of them would with the probability that something arrived in the right quanta. */
-static bool by_chance(const struct run *r, uint32_t vertex, uint32_t to, const struct spike *s,
+static bool is_chance(const struct run *r, uint32_t vertex, uint32_t to, const struct spike *s,
 		      size_t found, size_t v_n)
 {
 	double width = (double)(s->last - s->first + 1);
@@ -369,11 +372,51 @@ static bool by_chance(const struct run *r, uint32_t vertex, uint32_t to, const s
 	return (double)found < expected + r->options->n_sigma * sqrt(expected + 1);
 }
 
+/* When the messages of a set arrived, in quanta and in order. */
+struct arrivals {
+	const uint32_t *at;
+	size_t n;
+};
+
+/* Where in a spike the messages to one destination stand: a node that calls first one and then, a
+ * few quanta later, another has them in the same run of C. */
+static void spike_of(const struct run *r, const struct arrivals *v, const struct set *w,
+		     struct spike *s)
+{
+	double counts[SPIKE_WIDTH] = {0}, weight = 0, moment = 0;
+	/* As many would stand at any shift. */
+	double by_chance = (double)w->n * (double)v->n / (double)r->quanta;
+	size_t width = (size_t)s->last - s->first + 1, from = 0, best = 0;
+
+	if (width > SPIKE_WIDTH)
+		return;
+	for (size_t i = 0; i < w->n; i++) {
+		int64_t q = quantum_of(r, r->events[w->at[i]].sent_ns);
+
+		while (from < v->n && (int64_t)v->at[from] < q - (int64_t)s->last)
+			from++;
+		for (size_t k = from; k < v->n && (int64_t)v->at[k] <= q - (int64_t)s->first; k++)
+			counts[q - (int64_t)v->at[k] - (int64_t)s->first]++;
+	}
+	for (size_t d = 0; d < width; d++) {
+		double caused = fmax(counts[d] - by_chance, 0);
+
+		best = counts[d] > counts[best] ? d : best;
+		weight += caused;
+		moment += caused * (double)(s->first + d);
+	}
+	if (weight <= 0)
+		return;
+	s->lag = s->first + (uint32_t)best;
+	s->centre = moment / weight;
+}
+
 /* One destination of one spike: a vertex, and on from there. */
 static int branch(struct run *r, uint32_t vertex, uint32_t to, const struct spike *s,
-		  const struct set *w, size_t v_n)
+		  const struct set *w, const struct arrivals *v)
 {
 	struct convolution *c = r->result;
+	struct spike own = *s;
 	int64_t mu = c->quantum_ns;
 	struct vertex x = {.node = to,
 			   .parent = vertex,
@@ -385,7 +428,10 @@ static int branch(struct run *r, uint32_t vertex, uint32_t to, const struct spik
 	uint32_t child;
 	int e;
 
-	if (w->n < r->least || by_chance(r, vertex, to, s, w->n, v_n) ||
+	spike_of(r, v, w, &own);
+	x.delay_ns = (int64_t)own.lag * mu;
+	x.centre_ns = own.centre * (double)mu;
+	if (w->n < r->least || is_chance(r, vertex, to, s, w->n, v->n) ||
 	    on_path_already(r, vertex, to, x.delay_ns))
 		return 0;
 	e = vertex_add(r, &x, &child);
@@ -402,7 +448,7 @@ static int branch(struct run *r, uint32_t vertex, uint32_t to, const struct spik
 
 /* The messages of one spike, destination by destination. */
 static int spike_follow(struct run *r, uint32_t vertex, const struct spike *s, const struct set *z1,
-			size_t v_n)
+			const struct arrivals *v)
 {
 	const struct sender *sender = &r->senders[r->result->at[vertex].node];
 	_cleanup_(freep)
@@ -428,7 +474,7 @@ static int spike_follow(struct run *r, uint32_t vertex, const struct spike *s, c
 			if (r->events[z1->at[i]].to == to[k].node)
 				e = set_add(&w, z1->at[i]);
 		if (e == 0)
-			e = branch(r, vertex, to[k].node, s, &w, v_n);
+			e = branch(r, vertex, to[k].node, s, &w, v);
 	}
 	set_done(&w);
 	return e;
@@ -467,7 +513,8 @@ static int process_node(struct run *r, uint32_t vertex, const struct set *v)
 			   wide ? spikes[i].first : (int64_t)spikes[i].lag - tolerance,
 			   wide ? spikes[i].last : (int64_t)spikes[i].lag + tolerance, &z1);
 		if (e == 0)
-			e = spike_follow(r, vertex, &spikes[i], &z1, v->n);
+			e = spike_follow(r, vertex, &spikes[i], &z1,
+					 &(struct arrivals){arrived, v->n});
 		set_done(&z1);
 	}
 	return e;
@@ -558,15 +605,22 @@ static int all_roots(struct run *r, const struct message_list *messages)
 	return roots == 0 && e == 0 && r->node_n > 0 ? from_root(r, busiest) : e;
 }
 
-/* The time from vertex `top` to `x` below it; negative when it is not below. */
+/* The time from vertex `top` to `x` below it, along a way that is no short cut itself and does not
+ * take the last edge of `x` before; negative when there is no such way. */
 static double way(const struct convolution *c, uint32_t x, uint32_t top)
 {
+	const struct vertex *last = &c->at[x];
 	double sum = 0;
 
-	for (; x != NAMES_NONE; x = c->at[x].parent) {
-		if (x == top)
+	for (uint32_t at = x; at != NAMES_NONE; at = c->at[at].parent) {
+		const struct vertex *v = &c->at[at];
+
+		if (at == top)
 			return sum;
-		sum += c->at[x].centre_ns;
+		if (v->derived || (at != x && v->node == last->node &&
+				   c->at[v->parent].node == c->at[last->parent].node))
+			return -1;
+		sum += v->centre_ns;
 	}
 	return -1;
 }
@@ -584,25 +638,32 @@ static bool explains(const struct convolution *c, uint32_t b, uint32_t a)
 	late = way(c, b, x->parent);
 	return late >= 0 &&
 	       fabs(late - x->centre_ns) <=
-		       fmax(DERIVED_QUANTA * (double)(y->depth - x->depth) * (double)c->quantum_ns,
-			    DERIVED_APART * late);
+		       fmax(DERIVED_QUANTA * (double)c->quantum_ns, DERIVED_APART * late);
 }
 
-/* The longer paths that explain a vertex carry most of its messages: it is their short cut. */
+static void derived_decide(struct convolution *c, uint32_t i)
+{
+	uint32_t top = c->at[i].parent;
+	double longer = 0;
+
+	/* What is below a vertex stands right behind it. */
+	for (uint32_t k = top + 1; k < c->n && c->at[k].depth > c->at[top].depth; k++)
+		if (explains(c, k, i))
+			longer += (double)c->at[k].count;
+	c->at[i].derived = longer >= DERIVED_SHARE * (double)c->at[i].count && longer > 0;
+}
+
+/* The longer paths that explain a vertex carry most of its messages: it is their short cut.  So is
+ * whatever goes on from it; it goes on from them as well.  The deepest are decided first, since a
+ * short cut explains nothing. */
 static void derived_mark(struct convolution *c)
 {
-	for (uint32_t i = 0; i < c->n; i++) {
-		uint32_t top = c->at[i].parent;
-		double longer = 0;
-
-		if (c->at[i].depth < 2)
-			continue;
-		/* What is below a vertex stands right behind it. */
-		for (uint32_t k = top + 1; k < c->n && c->at[k].depth > c->at[top].depth; k++)
-			if (explains(c, k, i))
-				longer += (double)c->at[k].count;
-		c->at[i].derived = longer >= DERIVED_SHARE * (double)c->at[i].count && longer > 0;
-	}
+	for (uint32_t depth = CONVOLUTION_MAX_DEPTH; depth >= 2; depth--)
+		for (uint32_t i = 0; i < c->n; i++)
+			if (c->at[i].depth == depth)
+				derived_decide(c, i);
+	for (uint32_t i = 0; i < c->n; i++)
+		c->at[i].derived |= c->at[i].parent != NAMES_NONE && c->at[c->at[i].parent].derived;
 }
 
 int convolution_infer(const struct message_list *messages, size_t node_n,
