@@ -2,6 +2,7 @@
 #include "t.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -213,6 +214,103 @@ static void split_traces_are_listed(void **state)
 	pile_done(&p);
 }
 
+struct reader {
+	struct segment *s;
+	const struct pile *p;
+	int failed;
+};
+
+static void *read_all(void *context)
+{
+	struct reader *r = context;
+
+	for (size_t i = 0; i < r->p->trace_n; i++) {
+		struct event_set set = {0};
+
+		if (segment_trace(r->s, r->p->traces[i].id, &set) < 0 ||
+		    set.n != r->p->traces[i].n ||
+		    segment_is_split(r->s, r->p->traces[i].id) != (i < 3))
+			r->failed++;
+		event_set_done(&set);
+		if (i % 5 == 0)
+			segment_trim(r->s);
+	}
+	segment_unref(r->s);
+	return NULL;
+}
+
+static void many_threads_read_while_tables_come_and_go(void **state)
+{
+	struct rng rng = {23};
+	struct pile p = {.split_n = 3};
+	struct reader readers[4];
+	pthread_t threads[4];
+	struct segment *s;
+
+	fill(&p, &rng, RANDOM_TRACES, 2, 150, 40);
+	pile_write(&p, *state, 8, 64);
+	s = pile_open(*state, 8);
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
+		readers[i] = (struct reader){segment_ref(s), &p, 0};
+		assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers[i]), 0);
+	}
+	segment_unref(s);
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(readers[i].failed, 0);
+	}
+	pile_done(&p);
+}
+
+/* 97 keys at random, 1,000 values: nothing to make a shape of. */
+static struct batch *random_keys(struct rng *rng, size_t rows)
+{
+	struct batch *b = batch_new(0);
+
+	batch_resource(b);
+	batch_scope(b);
+	for (size_t i = 0; i < rows; i++) {
+		struct attr_range range = {(uint32_t)b->attr_n, 11};
+		uint32_t name = batch_string(b, SLICE("operation"));
+		struct event *e;
+
+		for (int a = 0; a < 11; a++) {
+			char key[24], value[24];
+
+			snprintf(key, sizeof(key), "key-%d", (int)rng_below(rng, 97));
+			snprintf(value, sizeof(value), "value-%d", (int)rng_below(rng, 1000));
+			if (a == 5)
+				batch_attr_int(b, slice_cstr(key), (int64_t)rng_next(rng));
+			else
+				batch_attr_string(b, slice_cstr(key), slice_cstr(value));
+		}
+		e = batch_event(b);
+		*e = (struct event){.id1 = rng_next(rng) | 1,
+				    .time_ns = 1700000000000000000ULL + rng_below(rng, 1000000000),
+				    .name = name,
+				    .attrs = range};
+		e->end_ns = e->time_ns + rng_below(rng, 1000000);
+		store_be64(e->trace_id.b + 8, 1 + i / 10);
+	}
+	assert_int_equal(batch_seal(b), 0);
+	return b;
+}
+
+static void random_sets_of_keys_are_kept_loose(void **state)
+{
+	struct rng rng = {29};
+	struct pile p = {0};
+	struct segment *s;
+
+	pile_add(&p, random_keys(&rng, 3000));
+	pile_write(&p, *state, 9, 512);
+	s = pile_open(*state, 9);
+	assert_true(segment_info(s)->shapes < 1200); /* far fewer than rows */
+	assert_all_there(&p, s);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +321,8 @@ int main(void)
 		cmocka_unit_test(tables_are_forgotten_and_read_again),
 		cmocka_unit_test(the_same_row_of_another_batch_is_left_out),
 		cmocka_unit_test(split_traces_are_listed),
+		cmocka_unit_test(many_threads_read_while_tables_come_and_go),
+		cmocka_unit_test(random_sets_of_keys_are_kept_loose),
 	};
 
 	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
