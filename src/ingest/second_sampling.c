@@ -1,4 +1,5 @@
-/* ingest/second_sampling.c - the second sampling: which traces the server keeps of those it is sent. */
+/* ingest/second_sampling.c - the second sampling: which traces the server keeps of those it is
+ * sent. */
 #include "ingest/second_sampling.h"
 
 #include <errno.h>

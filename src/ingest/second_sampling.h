@@ -1,4 +1,5 @@
-/* ingest/second_sampling.h - the second sampling: which traces the server keeps of those it is sent.
+/* ingest/second_sampling.h - the second sampling: which traces the server keeps of those it is
+ * sent.
  *
  * One coefficient for everything, in the catalogue (catalog/keep.h); followed while running. */
 #ifndef CAUSET_INGEST_SECOND_SAMPLING_H

@@ -6,7 +6,7 @@
 #include "store/compact.h"
 #include "store/engine_int.h"
 #include "store/group.h"
-#include "store/split.h"
+#include "store/split_trace.h"
 #include "store/thinning.h"
 
 #define COMPACT_INPUTS 32 /* segments in one merge, at most */

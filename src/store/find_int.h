@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 #include "store/group.h"
-#include "store/match.h"
+#include "store/span_match.h"
 #include "store/summary.h"
 #include "store/view.h"
 

@@ -14,7 +14,7 @@
 #include "model/event_unique.h"
 #include "store/engine_int.h"
 #include "store/feed_file.h"
-#include "store/split.h"
+#include "store/split_trace.h"
 
 #define FETCH_TRACES 4  /* so many traces ahead … */
 #define FETCH_ROWS   16 /* … and of each run so many rows */

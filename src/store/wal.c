@@ -336,7 +336,8 @@ static void *write_on(void *context)
 		if (finish)
 			file_finish(w);
 		pthread_mutex_lock(&w->lock);
-		/* Done; or something came before it could be, and there is no use in it any more. */
+		/* Done; or something came before it could be, and there is no use in it any more.
+		 */
 		if (w->finish && (finish || w->first)) {
 			w->finish = false;
 			pthread_cond_broadcast(&w->finished);

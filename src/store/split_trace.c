@@ -1,9 +1,9 @@
-/* store/split.c - which traces of a new segment have pieces in others.
+/* store/split_trace.c - which traces of a new segment have pieces in others.
  *
  * Young segments keep the hashes of their traces in memory: two sorted lists are compared in one
  * pass.  Older ones are asked by their index, and where that says "perhaps", by their groups; only
  * the newest few, and those whose traces began at about the same time. */
-#include "store/split.h"
+#include "store/split_trace.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* store/match.c - what a search asks of a span, answered for the rows of a segment. */
-#include "store/match.h"
+/* store/span_match.c - what a search asks of a span, answered for the rows of a segment. */
+#include "store/span_match.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* store/split.h - which traces of a new segment have pieces in others.
+/* store/split_trace.h - which traces of a new segment have pieces in others.
  *
  * A search evaluates a trace inside its segment, unless the trace is split: then it gathers the
  * pieces.  So a split trace must be known.  Saying "split" of one that is not costs a little time;
  * not saying it of one that is gives a wrong answer.  What is certain and what is not:
  * docs/design/store.md. */
-#ifndef CAUSET_STORE_SPLIT_H
-#define CAUSET_STORE_SPLIT_H
+#ifndef CAUSET_STORE_SPLIT_TRACE_H
+#define CAUSET_STORE_SPLIT_TRACE_H
 
 #include "store/view.h"
 
