@@ -15,6 +15,8 @@
 #include "base/radix.h"
 #include "model/event_order.h"
 
+#define SMALL_MOST 48 /* rows */
+
 struct unique {
 	const struct event_ref *refs; /* as given */
 	size_t n;
@@ -120,6 +122,25 @@ static bool one_batch(const struct event_ref *refs, size_t n)
 	return true;
 }
 
+/* Usually a trace is small and its groups have different ids: then nothing came again. */
+static bool ids_differ(const struct unique *u)
+{
+	uint64_t ids[SMALL_MOST];
+	size_t k = 0;
+
+	if (u->n > SMALL_MOST)
+		return false;
+	for (size_t at = 0; at < u->n; at = group_end(u, at)) {
+		uint64_t id = event_get(u->refs[at])->id1;
+
+		for (size_t i = 0; i < k; i++)
+			if (ids[i] == id)
+				return false;
+		ids[k++] = id;
+	}
+	return true;
+}
+
 int events_unique(struct event_ref *refs, size_t *n)
 {
 	struct unique u = {.refs = refs, .n = *n};
@@ -128,7 +149,7 @@ int events_unique(struct event_ref *refs, size_t *n)
 
 	if (*n > UINT32_MAX)
 		return -E2BIG;
-	if (one_batch(refs, *n))
+	if (one_batch(refs, *n) || ids_differ(&u))
 		return 0;
 	u.gone = calloc(*n / 8 + 1, 1);
 	r = u.gone ? groups_sort(&u) : -ENOMEM;
