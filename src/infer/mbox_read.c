@@ -21,13 +21,19 @@ void mbox_reader_init(struct mbox_reader *r, struct names *nodes, struct message
 	r->mails = r->headers = r->unusable = 0;
 }
 
+/* strchr() would find a NUL in any set. */
+static bool is_one_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
 static struct slice word(struct slice *rest)
 {
 	struct slice w;
 	size_t n = 0;
 
 	*rest = slice_trim(*rest);
-	while (n < rest->n && !strchr(" \t\r\n", rest->p[n]))
+	while (n < rest->n && !is_one_of(rest->p[n], " \t\r\n"))
 		n++;
 	w = slice_first(*rest, n);
 	*rest = slice_from(*rest, n);
@@ -102,9 +108,9 @@ int mail_date_parse(struct slice text, int64_t *ret_ns)
 /* A host's name as it can be compared: lower case, without brackets and punctuation. */
 static struct slice host_of(struct slice w, char out[NAMES_MAX_BYTES])
 {
-	while (w.n && strchr("[(<", w.p[0]))
+	while (w.n && is_one_of(w.p[0], "[(<"))
 		w = slice_from(w, 1);
-	while (w.n && strchr("])>;,.", w.p[w.n - 1]))
+	while (w.n && is_one_of(w.p[w.n - 1], "])>;,."))
 		w.n--;
 	w = slice_first(w, NAMES_MAX_BYTES);
 	for (size_t i = 0; i < w.n; i++)
