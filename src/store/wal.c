@@ -570,24 +570,35 @@ int wal_recent(struct wal *w, int64_t since_ns, store_recent_fn *each, void *con
 
 /* --- retiring --- */
 
+static int hashes_save(struct wal *w, const struct wal_file *file)
+{
+	if (w->options.dedup_ns <= 0)
+		return 0;
+	return wal_seen_write(w->options.fs, w->dir, file->number, w->seed, &file->hashes,
+			      clock_wall_ns() - w->options.dedup_ns);
+}
+
 static int file_remove(struct wal *w, const struct wal_file *file)
 {
 	_cleanup_(freep)
 	char *path = wal_path(w->dir, WAL_NAME_LOG, file->number);
-	int r;
+	int r = hashes_save(w, file);
+	bool full = r == -ENOSPC || r == -EDQUOT;
 
 	if (!path)
 		return -ENOMEM;
-	if (w->options.dedup_ns > 0) {
-		r = wal_seen_write(w->options.fs, w->dir, file->number, w->seed, &file->hashes,
-				   clock_wall_ns() - w->options.dedup_ns);
-		if (r < 0)
-			return r;
-	}
+	/* On a full disk the file must not stay for want of room for its hashes: it is the room. */
+	if (r < 0 && !full)
+		return r;
 	if (file->damaged)
-		return wal_set_aside(w->options.fs, w->dir, WAL_NAME_LOG, file->number);
-	r = fs_unlink(w->options.fs, path);
-	return r == -ENOENT ? 0 : r;
+		r = wal_set_aside(w->options.fs, w->dir, WAL_NAME_LOG, file->number);
+	else
+		r = fs_unlink(w->options.fs, path);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (full)
+		hashes_save(w, file);
+	return 0;
 }
 
 static int seen_note(struct wal *w, const struct wal_file *file)
