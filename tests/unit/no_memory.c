@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-long no_memory_after = -1;
-int no_memory_stays;
+_Atomic long no_memory_after = -1;
+_Atomic int no_memory_stays;
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t count, size_t size);

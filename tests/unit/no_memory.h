@@ -6,9 +6,9 @@
 #define CAUSET_TESTS_UNIT_NO_MEMORY_H
 
 /* So many allocations succeed and the next one fails; negative: none fails.  Counts down. */
-extern long no_memory_after;
+extern _Atomic long no_memory_after;
 
 /* Also fail every one behind it. */
-extern int no_memory_stays;
+extern _Atomic int no_memory_stays;
 
 #endif
