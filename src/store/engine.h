@@ -67,8 +67,8 @@ int engine_retain(struct store *s);
 int engine_settle(struct store *s);
 
 /* Visits every trace once, as it is at this moment; memory does not depend on how many there are.
- * A trace comes whole unless it is very large; `more`: the next call goes on with it.  Rows are the callback's while it runs.
- * Anything but 0 from it ends the walk and is returned. */
+ * A trace comes whole unless it is very large; `more`: the next call goes on with it.  Rows are the
+ * callback's while it runs. Anything but 0 from it ends the walk and is returned. */
 int engine_each_trace(struct store *s,
 		      int (*each)(void *context, struct trace_id id, const struct event_ref *refs,
 				  size_t n, bool more),

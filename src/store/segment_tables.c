@@ -223,17 +223,10 @@ static void get_zone_shapes(struct loading *l)
 	}
 }
 
-static void get_zones(struct loading *l)
+static void get_zone_columns(struct loading *l, uint32_t n)
 {
 	struct segment_tables *t = l->t;
-	uint32_t n = l->s->footer.groups;
-	uint64_t at = SEGMENT_HEADER_BYTES, rows = 0, pieces = 0;
 
-	t->zones = loading_take(l, n, sizeof(*t->zones));
-	t->places = loading_take(l, n, sizeof(*t->places));
-	t->zone_n = n;
-	if (!t->zones || !t->places)
-		return;
 	GET_WIDE(l, t->zones, n, bytes);
 	GET_WIDE(l, t->places, n, hot_bytes);
 	GET_WIDE(l, t->places, n, directory_checksum);
@@ -249,6 +242,20 @@ static void get_zones(struct loading *l)
 	GET(l, t->zones, n, continues);
 	GET(l, t->zones, n, continued);
 	GET(l, t->zones, n, shape_n);
+}
+
+static void get_zones(struct loading *l)
+{
+	struct segment_tables *t = l->t;
+	uint32_t n = l->s->footer.groups;
+	uint64_t at = SEGMENT_HEADER_BYTES, rows = 0, pieces = 0;
+
+	t->zones = loading_take(l, n, sizeof(*t->zones));
+	t->places = loading_take(l, n, sizeof(*t->places));
+	t->zone_n = n;
+	if (!t->zones || !t->places)
+		return;
+	get_zone_columns(l, n);
 	for (uint32_t i = 0; !l->r.failed && i < n; i++) {
 		t->zones[i].offset = at;
 		if (!zone_ok(l, i, at))

@@ -66,7 +66,8 @@ static bool uuid_parse(const char *p, uint8_t out[UUID_BYTES])
 	if (p[8] != '-' || p[13] != '-' || p[18] != '-' || p[23] != '-')
 		return false;
 	for (unsigned i = 0; i < UUID_BYTES; i++) {
-		int high = digits[(uint8_t)p[at[i]]], low = digits[(uint8_t)p[at[i] + 1]];
+		uint8_t high = (uint8_t)digits[(uint8_t)p[at[i]]],
+			low = (uint8_t)digits[(uint8_t)p[at[i] + 1]];
 
 		if (!high || !low)
 			return false;
