@@ -36,6 +36,13 @@ void map_clear(struct map *m);
 uint32_t map_get(const struct map *m, uint64_t hash, map_equal *equal, const void *context,
 		 const void *key);
 
+/* Fetches where the value of this hash would be, for a look-up soon after. */
+static inline void map_prefetch(const struct map *m, uint64_t hash)
+{
+	if (m->capacity)
+		__builtin_prefetch(&m->slots[(hash >> 32) & (m->capacity - 1)]);
+}
+
 /* Makes room for `more` further entries: that many map_put() cannot fail.  False when out of
  * memory. */
 bool map_reserve(struct map *m, size_t more);

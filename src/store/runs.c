@@ -16,6 +16,7 @@
 #include "store/store_int.h"
 
 #define CHUNK_FIRST 1024
+#define PREFETCHED  8 /* rows ahead */
 
 struct kept {
 	struct batch *batch;
@@ -156,6 +157,10 @@ int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 		struct trace_id id = b->events[i].trace_id;
 		struct run *run = run_get(r, run_n);
 		uint32_t first = i;
+
+		/* Spans of a trace seldom stand together: nearly each row is looked up. */
+		if (i + PREFETCHED < b->event_n)
+			map_prefetch(&r->by_id, hash_id(r, b->events[i + PREFETCHED].trace_id));
 
 		while (i < b->event_n && trace_id_eq(b->events[i].trace_id, id)) {
 			r->span_n +=

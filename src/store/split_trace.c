@@ -9,18 +9,32 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/radix.h"
 #include "core/clock.h"
 
 #define PROBED_ALWAYS 16                /* newest segments, whatever their times */
 #define PROBED_MOST   128               /* segments in all */
 #define SLACK_NS      (3600 * NS_PER_S) /* between the starts of a trace's pieces */
 
-static int by_hash(const void *a, const void *b)
+/* Ids are random: sorted by their hashes without comparing. */
+static int sort_by_hash(struct split_trace *traces, size_t n)
 {
-	uint64_t x = ((const struct split_trace *)a)->hash,
-		 y = ((const struct split_trace *)b)->hash;
+	_cleanup_(freep)
+	struct radix_item *items = malloc((n + 1) * sizeof(*items));
+	_cleanup_(freep)
+	struct radix_item *spare = malloc((n + 1) * sizeof(*spare));
+	_cleanup_(freep)
+	struct split_trace *before = malloc((n + 1) * sizeof(*before));
 
-	return x < y ? -1 : x > y;
+	if (!items || !spare || !before)
+		return -ENOMEM;
+	memcpy(before, traces, n * sizeof(*traces));
+	for (uint32_t i = 0; i < n; i++)
+		items[i] = (struct radix_item){traces[i].hash, i};
+	radix_sort(items, spare, n);
+	for (size_t i = 0; i < n; i++)
+		traces[i] = before[items[i].value];
+	return 0;
 }
 
 static void compare(struct split_trace *traces, size_t n, const uint64_t *hashes, size_t hash_n)
@@ -75,10 +89,8 @@ int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint6
 	       size_t except_n)
 {
 	size_t probed = 0;
-	int r = 0;
+	int r = sort_by_hash(traces, n);
 
-	if (n > 1)
-		qsort(traces, n, sizeof(*traces), by_hash);
 	for (size_t i = v->segment_n; r == 0 && i-- > 0;) {
 		struct view_segment *s = v->segments[i];
 
