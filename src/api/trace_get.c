@@ -118,8 +118,8 @@ static void trace_fail(struct http_request *req, int error)
 			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
 	else if (error == -E2BIG)
 		api_fail(req, 413,
-			 "the trace has more events than can be shown; export it with "
-			 "format=events");
+			 "the trace has more events than can be shown at once; 'causet store "
+			 "export' writes them to a file");
 	else
 		api_fail_errno(req, error);
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
@@ -305,6 +306,17 @@ static int server_run(struct server *s, struct error *error)
 	return 0;
 }
 
+/* Connections and segments are open files: as many as the system lets us have. */
+static void files_allow(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int serve(const struct config *config, const struct serve_hooks *hooks, struct error *error)
 {
 	struct server s = {.config = config, .hooks = hooks, .folder = -1};
@@ -315,6 +327,7 @@ int serve(const struct config *config, const struct serve_hooks *hooks, struct e
 	mallopt(M_MMAP_THRESHOLD, MALLOC_MAPS);
 	mallopt(M_TRIM_THRESHOLD, MALLOC_KEEPS);
 	mallopt(M_TOP_PAD, MALLOC_GROWS);
+	files_allow();
 	log_set_level((enum log_level)config->log_level);
 	r = server_run(&s, error);
 	server_done(&s);

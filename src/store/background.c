@@ -47,7 +47,7 @@ struct background {
 
 static struct timespec deadline(int64_t ns)
 {
-	int64_t at = clock_wall_ns() + ns;
+	int64_t at = clock_mono_ns() + ns;
 
 	return (struct timespec){at / NS_PER_S, at % NS_PER_S};
 }

@@ -5,7 +5,9 @@
 #include "core/clock.h"
 
 #define ROWS_TARGET   ((uint64_t)2 << 20) /* of a merged segment, at most */
-#define ROWS_SMALL    (ROWS_TARGET / 8)   /* a larger one is left alone */
+#define ROWS_SMALL    (ROWS_TARGET / 8)   /* a larger one is left alone … */
+#define SEGMENTS_MANY 256                 /* … unless there are more than so many: */
+#define ROWS_LARGE    ((uint64_t)4 << 20) /* then up to here, of at most half of it */
 #define PIECES_MOST   ((uint64_t)1 << 20) /* of one merge: its memory */
 #define FAN_IN        4                   /* segments in one merge, when there is much to do */
 #define FEED_BACKLOG  64                  /* segments that may wait for a cursor */
@@ -36,20 +38,27 @@ static bool may_merge(const struct engine *e, const struct view *v, const struct
 {
 	if (atomic_load(&s->damaged) || feed_waits(e, v, s))
 		return false;
+	if (v->segment_n > SEGMENTS_MANY)
+		return s->row.rows < ROWS_LARGE / 2;
 	return s->row.rows < (zeal == COMPACT_ALL ? ROWS_TARGET : ROWS_SMALL);
 }
 
-/* Is there a segment of the manifest between two, which the view does not have? */
+/* Or is there a segment of the manifest between the two, which the view does not have? */
 static bool are_neighbours(const struct engine *e, const struct view_segment *a,
 			   const struct view_segment *b)
 {
-	for (size_t i = 0; i < e->manifest.segment_n; i++) {
-		uint64_t seq = e->manifest.segments[i].seq_first;
+	const struct manifest *m = &e->manifest;
+	size_t low = 0, high = m->segment_n; /* the first that begins behind a */
 
-		if (seq > a->row.seq_last && seq < b->row.seq_first)
-			return false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->segments[middle].seq_first > a->row.seq_last)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	return true;
+	return low < m->segment_n && m->segments[low].number == b->row.number;
 }
 
 struct window {
@@ -62,12 +71,15 @@ static struct window window_at(const struct engine *e, const struct view *v, siz
 			       enum compact_zeal zeal)
 {
 	struct window w = {.first = first};
-	size_t most = zeal == COMPACT_BUSY ? FAN_IN : COMPACT_INPUTS;
+	size_t most = zeal == COMPACT_BUSY   ? FAN_IN
+		      : zeal == COMPACT_IDLE ? 2 * FAN_IN
+					     : COMPACT_INPUTS;
+	uint64_t rows = v->segment_n > SEGMENTS_MANY ? ROWS_LARGE : ROWS_TARGET;
 
 	for (size_t i = first; i < v->segment_n && w.n < most; i++) {
 		const struct view_segment *s = v->segments[i];
 
-		if (!may_merge(e, v, s, zeal) || w.rows + s->row.rows > ROWS_TARGET ||
+		if (!may_merge(e, v, s, zeal) || w.rows + s->row.rows > rows ||
 		    w.pieces + s->row.pieces > PIECES_MOST)
 			break;
 		/* What one rule has thinned stays apart from what it has not: twice would not be

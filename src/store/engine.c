@@ -456,6 +456,7 @@ static struct engine *engine_new(const struct engine_options *options)
 	};
 	struct engine *e = calloc(1, sizeof(*e));
 	struct engine_options *o;
+	pthread_condattr_t monotonic;
 	struct head *head;
 
 	if (!e)
@@ -477,7 +478,10 @@ static struct engine *engine_new(const struct engine_options *options)
 	pthread_mutex_init(&e->merges, NULL);
 	pthread_mutex_init(&e->files, NULL);
 	pthread_mutex_init(&e->lock, NULL);
-	pthread_cond_init(&e->changed, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	e->view = view_new(0);
 	head = head_new();
 	if (e->view && head)

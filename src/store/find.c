@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/find_int.h"
+#include "store/giant.h"
 #include "store/store_int.h"
 
 #define LIMIT_DEFAULT 20
@@ -247,7 +248,7 @@ static int hit_rows(const struct finding *f, struct open_groups *open, const str
 	int r;
 
 	if (hit->segment == FIND_ANYWHERE)
-		return snapshot_trace(f->snapshot, hit->key.id, set);
+		return snapshot_trace_most(f->snapshot, hit->key.id, GIANT_ROWS, set);
 	r = group_get(f, open, hit->segment, hit->group, &group);
 	return r == 0 ? group_rows(group, hit->first, hit->rows, set) : r;
 }
@@ -283,6 +284,9 @@ static int summarise(const struct finding *f, struct open_groups *open, struct t
 		r = hit_rows(f, open, places[i], &set);
 		if (r == 0)
 			r = trace_summarise(set.refs, set.n, list->arena,
+					    &list->rows[places[i] - f->hits]);
+		else if (r == -E2BIG)
+			r = giant_summarise(f->snapshot, places[i]->key.id, list->arena,
 					    &list->rows[places[i] - f->hits]);
 	}
 	event_set_done(&set);

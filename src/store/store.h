@@ -112,10 +112,11 @@ struct store_query {
 struct trace_summary {
 	struct trace_id id;
 	struct slice root_service,
-		root_name;             /* of the earliest span without a parent in the trace */
-	int64_t start_ns, duration_ns; /* of all spans; raw times */
-	uint64_t spans, errors, unfinished;
-	struct slice *services; /* sorted */
+		root_name;                  /* of the earliest span without a parent in the trace */
+	int64_t start_ns, duration_ns;      /* of all spans; raw times */
+	uint64_t spans, errors, unfinished; /* of a trace of more than 131,072 events, what came
+					       again is counted again */
+	struct slice *services;             /* sorted */
 	size_t service_n;
 };
 

@@ -183,11 +183,17 @@ void snapshot_done(struct snapshot *s)
 
 int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set)
 {
+	return snapshot_trace_most(s, id, STORE_TRACE_ROWS, set);
+}
+
+int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
+			struct event_set *set)
+{
 	const struct view *v = s->view;
-	size_t most = set->n + STORE_TRACE_ROWS;
 	bool some = false;
 	int r;
 
+	most += set->n;
 	for (size_t i = 0; i < v->segment_n; i++) {
 		r = segment_trace_page(v->segments[i]->segment, id, 0, most - set->n + 1, set,
 				       NULL);

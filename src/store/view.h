@@ -88,6 +88,9 @@ void snapshot_done(struct snapshot *s);
  * none; -E2BIG when there are more than STORE_TRACE_ROWS; -EBADMSG and others when a piece cannot
  * be read. */
 int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_set *set);
+/* The same with another limit. */
+int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
+			struct event_set *set);
 
 /* The same in pages of at most SNAPSHOT_PAGE_ROWS rows of a segment (and of all rows a head has),
  * so that memory does not depend on the size of the trace.  Rows are good during the call; anything
