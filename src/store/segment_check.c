@@ -106,15 +106,11 @@ static void check_zone(struct checking *c, struct segment_group *g,
 		found_in(c, g->number, "its zone map does not say what its rows say");
 	for (uint32_t i = 0; i < z->rows; i++)
 		c->shape_rows[z->shapes[g->codes[i]]]++;
-	for (uint32_t i = 0, used; i < z->shape_n; i++) {
-		used = 0;
-		for (uint32_t j = 0; j < z->rows && !used; j++)
-			used = g->codes[j] == i;
-		if (!used) {
+	for (uint32_t i = 0; i < z->shape_n; i++)
+		if (g->counts[i] == 0) {
 			found_in(c, g->number, "a shape of its list does not occur");
 			break;
 		}
-	}
 }
 
 static int check_group(struct checking *c, struct segment_group *g)

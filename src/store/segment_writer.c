@@ -345,6 +345,27 @@ static void fill_footer(struct segment_writer *w, const struct segment_seal *sea
 	f->version = SEGMENT_VERSION;
 }
 
+/* What a reader would refuse to load must not be written. */
+static int check_limits(const struct segment_writer *w)
+{
+	const struct segment_footer *f = &w->footer;
+	const struct shape_table *t = &w->group.shapes;
+	uint32_t counts[] = {f->strings, f->sources, f->resources, f->scopes, f->attrs,
+			     f->nested,  f->columns, f->skeletons, f->fields, f->shapes};
+	uint64_t entries = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		if (counts[i] > COLUMN_MAX_VALUES)
+			return -E2BIG;
+	for (int i = 0; i < SECTIONS; i++)
+		if (f->sections[i].bytes > SEGMENT_MOST_SECTION)
+			return -E2BIG;
+	for (size_t i = 0; i < t->shape_n; i++)
+		entries += t->skeletons[t->shapes[i].skeleton].field_n;
+	return entries > COLUMN_MAX_VALUES || w->group.zone_shape_n > COLUMN_MAX_VALUES ? -E2BIG
+											: 0;
+}
+
 static int write_end(struct segment_writer *w, const struct segment_seal *seal)
 {
 	struct buffer out = {0};
@@ -356,6 +377,8 @@ static int write_end(struct segment_writer *w, const struct segment_seal *seal)
 		fill_footer(w, seal);
 		r = segment_tables_put(w, &out);
 	}
+	if (r == 0)
+		r = check_limits(w);
 	/* The index has sorted them. */
 	for (size_t i = 1; i < w->item_n && r == 0; i++)
 		if (w->items[i].hash == w->items[i - 1].hash)
