@@ -1,14 +1,17 @@
 /* infer/best_confidence.c - confidence of the links of a node with single calls.
  *
  * Each candidate that does not have the call is asked what an exchange would cost: of this call
- * alone, and of this call with all that it sets off, against whatever the candidate has there. */
+ * alone, and of this call with all that it sets off, against whatever the candidate has there. What
+ * the present answer owes to having been counted in the densities that judge it is taken off. */
 #include "infer/best_confidence.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 
-#define TEMPER       0.52   /* exponent of likelihood ratios */
+#define TEMPER       0.56    /* exponent of likelihood ratios */
 #define CROWD        8.0    /* candidates beyond which exchanges of several parents matter */
 #define DOUBT_SHARED 1.2    /* of the square of a node's mean doubt holds for its surest links */
 #define CERTAIN      0.999F /* nothing inferred is surer than this where there was a choice */
@@ -41,7 +44,8 @@ static bool contains(const struct view *v, uint32_t parent, uint32_t child)
 
 /* Log-likelihood ratio of exchanging the calls of `block` between p and q; -INFINITY if impossible.
  * An empty place may be exchanged too. */
-static double exchange(const struct single *s, uint32_t p, uint32_t q, uint32_t block)
+static double exchange(const struct single *s, const double *owed, uint32_t p, uint32_t q,
+		       uint32_t block)
 {
 	const struct view *v = s->view;
 	unsigned n = s->model->slot_n;
@@ -58,13 +62,20 @@ static double exchange(const struct single *s, uint32_t p, uint32_t q, uint32_t 
 		of_q[e] = swap ? a[e] : b[e];
 	}
 	return single_score(s, p, of_p) + single_score(s, q, of_q) - single_score(s, p, a) -
-	       single_score(s, q, b);
+	       single_score(s, q, b) + owed[p] + owed[q];
 }
 
-void confidence_single(const struct single *s)
+int confidence_single(const struct single *s)
 {
 	const struct view *v = s->view;
+	_cleanup_(freep)
+	double *owed = malloc(((size_t)v->parent_n + 1) * sizeof(*owed));
 	uint32_t blocks[SINGLE_ENDPOINTS_MAX];
+
+	if (!owed)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < v->parent_n; p++)
+		owed[p] = single_owed(s, p, s->child + (size_t)p * s->model->slot_n);
 
 	for (unsigned e = 0; e < s->model->slot_n; e++)
 		blocks[e] = single_subtree(s->model, e);
@@ -82,13 +93,14 @@ void confidence_single(const struct single *s)
 
 			if (q == owner)
 				continue;
-			others += exp(fmin(exchange(s, owner, q, 1U << e), 0));
+			others += exp(fmin(exchange(s, owed, owner, q, 1U << e), 0));
 			if (blocks[e] != 1U << e)
-				others += exp(fmin(exchange(s, owner, q, blocks[e]), 0));
+				others += exp(fmin(exchange(s, owed, owner, q, blocks[e]), 0));
 		}
 		v->confidence[c] = others > 0 ? confidence_of(others, v->candidate_first[c + 1] -
 									      v->candidate_first[c])
 					      : 1;
 	}
 	confidence_cap(v);
+	return 0;
 }

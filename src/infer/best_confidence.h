@@ -10,8 +10,8 @@
 #include "infer/best_repeat.h"
 #include "infer/best_single.h"
 
-/* Fills view->confidence for the answer that s holds. */
-void confidence_single(const struct single *s);
+/* Fills view->confidence for the answer that s holds.  -ENOMEM. */
+int confidence_single(const struct single *s);
 
 /* The same for chains.  -ENOMEM. */
 int confidence_chains(const struct repeat_model *m, const struct chains *c);

@@ -8,6 +8,8 @@
 #define WIDTH_FACTOR 0.35 /* of Silverman's rule: delays are sharper than normal */
 #define WIDTH_MIN    0.6  /* bins */
 #define WIDTH_MAX    (0.75 * DENSITY_OCTAVE)
+#define SQRT_2_PI    2.5066282746310002
+#define OWED_MIN     0.05 /* of a density is left when a delay's own part is taken away */
 #define KERNEL_MAX   (4 * DENSITY_OCTAVE) /* bins on one side: 4 widths, rounded up */
 
 static double edge(unsigned bin, unsigned per_octave)
@@ -106,5 +108,17 @@ void density_fit(struct density *d, bool is_signed)
 				       density_width(i, is_signed));
 		mean += d->weight[i] * (double)d->log[i];
 	}
+	d->own = n > 0 ? (float)((1 - FLOOR_MASS) / n / (kernel_width(d, n) * SQRT_2_PI)) : 0;
 	d->mean = n > 0 ? (float)(mean / n) : d->log[DENSITY_BINS / 2];
+}
+
+float density_owed(const struct density *d, int64_t gap, bool is_signed)
+{
+	unsigned bin = is_signed ? density_signed_bin(gap) : density_bin(gap);
+	double mass;
+
+	if (!is_signed && gap < 0)
+		return 0;
+	mass = exp((double)d->log[bin]) * density_width(bin, is_signed);
+	return (float)-log(fmax(1 - (double)d->own / mass, OWED_MIN));
 }

@@ -20,6 +20,7 @@ struct density {
 	float weight[DENSITY_BINS];
 	float log[DENSITY_BINS]; /* per tick; valid after a fit */
 	float mean;              /* of log, over the weights: what to expect of a delay not seen */
+	float own;               /* mass that one delay of weight 1 gives its own bin */
 };
 
 /* Delays beyond 34 years of nanoseconds are all the same. */
@@ -101,6 +102,9 @@ static inline float density_log(const struct density *d, int64_t gap)
 		return d->log[at.bin] * (1 - into) + d->log[at.bin + 1] * into;
 	return at.bin == 0 ? d->log[0] : d->log[at.bin] * (1 + into) - d->log[at.bin - 1] * into;
 }
+
+/* How much of its log-density a delay owes to having been counted itself; 0 or more. */
+float density_owed(const struct density *d, int64_t gap, bool is_signed);
 
 static inline float density_signed_log(const struct density *d, int64_t gap)
 {

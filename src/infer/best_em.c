@@ -320,7 +320,7 @@ int em_solve(const struct view *view, struct single_model *model, const struct e
 		    : model->fitted ? solve_warm(&s, scratch, ret_total)
 				    : solve_cold(&s, options->rounds, scratch, ret_total);
 	if (r == 0)
-		confidence_single(&s);
+		r = confidence_single(&s);
 	single_done(&s);
 	return r;
 }

@@ -199,6 +199,41 @@ double single_score(const struct single *s, uint32_t parent, const uint32_t *chi
 	return sum + end_score(s, parent, type, last == n ? VIEW_NONE : child[last]);
 }
 
+double single_owed(const struct single *s, uint32_t parent, const uint32_t *child)
+{
+	const struct single_model *m = s->model;
+	const struct view *v = s->view;
+	unsigned type = single_type(s, parent);
+	int n = m->slot_n, last = -1;
+	double sum = 0;
+
+	for (int x = 0; x < n; x++) {
+		int by = m->trigger[type * m->slot_n + (unsigned)x];
+		int64_t start;
+		unsigned e;
+
+		if (child[x] == VIEW_NONE)
+			continue;
+		start = v->child_start[child[x]];
+		e = v->child_endpoint[child[x]];
+		if (last < 0 || v->child_end[child[x]] > v->child_end[child[last]])
+			last = x;
+		if (by >= n && child[by - n] != VIEW_NONE)
+			sum += density_owed(single_start(m, type, by, e),
+					    start - v->child_start[child[by - n]], true);
+		else if (by >= 0 && by < n && child[by] != VIEW_NONE)
+			sum += density_owed(single_start(m, type, by, e),
+					    start - v->child_end[child[by]], false);
+		else
+			sum += density_owed(single_start(m, type, SINGLE_FROM_START, e),
+					    start - v->parent_start[parent], false);
+	}
+	if (last >= 0 && v->parent_end[parent] != VIEW_OPEN)
+		sum += density_owed(&m->end[type * m->endpoint_n + v->child_endpoint[child[last]]],
+				    v->parent_end[parent] - v->child_end[child[last]], false);
+	return sum;
+}
+
 double single_total(const struct single *s)
 {
 	double sum = 0;

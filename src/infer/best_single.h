@@ -84,6 +84,10 @@ static inline unsigned single_slot(const struct single *s, uint32_t child)
 /* The score of `parent` with the given child (or VIEW_NONE) in each slot. */
 double single_score(const struct single *s, uint32_t parent, const uint32_t *child);
 
+/* How much of that score the parent's delays owe to having been counted themselves, when `child` is
+ * what the model was fitted with. */
+double single_owed(const struct single *s, uint32_t parent, const uint32_t *child);
+
 /* Slot x and all it sets off, a bit each (by the triggers of the first type). */
 uint32_t single_subtree(const struct single_model *m, unsigned x);
 
