@@ -90,7 +90,8 @@ static int manifest_read(struct engine *e, const struct fs_names *names, struct 
 }
 
 /* Opens one.  1: it is gone from the store.  0: it is in the view, or unreadable for now. */
-static int segment_recover(struct engine *e, const struct manifest_segment *row)
+static int segment_recover(struct engine *e, const struct manifest_segment *row,
+			   struct error *error)
 {
 	struct view_segment *wrapped;
 	struct segment *segment;
@@ -100,6 +101,8 @@ static int segment_recover(struct engine *e, const struct manifest_segment *row)
 
 	if (r == -ENOMEM)
 		return r;
+	if (r == -EPROTONOSUPPORT) /* nothing is set aside because a program is old */
+		return error_set(error, r, "%s", why.text);
 	segment_name(row->number, name);
 	if (r < 0) {
 		atomic_fetch_add(&e->counters.damaged, 1);
@@ -119,7 +122,7 @@ static int segment_recover(struct engine *e, const struct manifest_segment *row)
 	return 0;
 }
 
-static int segments_recover(struct engine *e)
+static int segments_recover(struct engine *e, struct error *error)
 {
 	struct manifest *m = &e->manifest;
 	struct view *fresh = view_new(m->segment_n);
@@ -131,7 +134,7 @@ static int segments_recover(struct engine *e)
 	view_unref(e->view);
 	e->view = fresh;
 	for (size_t i = 0; i < before; i++) {
-		int r = segment_recover(e, &m->segments[i]);
+		int r = segment_recover(e, &m->segments[i], error);
 
 		if (r < 0)
 			return r;
@@ -174,10 +177,10 @@ int engine_recover(struct engine *e, struct error *error)
 	r = manifest_read(e, &names, error);
 	if (r == 0) {
 		leftovers_remove(e, &names);
-		r = segments_recover(e);
+		r = segments_recover(e, error);
 		if (r == 0)
 			r = manifest_dup(&e->manifest, &now);
-		if (r < 0)
+		if (r < 0 && r != -EPROTONOSUPPORT)
 			error_set(error, r, "cannot open %s: %s", e->dir, strerror(-r));
 	}
 	fs_names_done(&names);

@@ -31,9 +31,7 @@ static int footer_check(struct segment *s, uint64_t bytes, struct error *error)
 				 segment_checksum(f, offsetof(struct segment_footer, checksum))))
 		return error_set(error, -EBADMSG, "%s: the footer is damaged", s->name);
 	if (f->version != SEGMENT_VERSION)
-		return error_set(error, -EBADMSG,
-				 "%s: written in format %u, this program reads up to %u", s->name,
-				 f->version, SEGMENT_VERSION);
+		return error_set(error, -EBADMSG, "%s: there is no format %u", s->name, f->version);
 	for (int i = 0; i < SECTIONS; i++)
 		if (!section_ok(f, i, bytes - sizeof(*f)))
 			return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);
@@ -45,6 +43,23 @@ static int footer_check(struct segment *s, uint64_t bytes, struct error *error)
 	    f->pieces > COLUMN_MAX_VALUES * (uint64_t)8)
 		return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);
 	return 0;
+}
+
+/* The first and the last bytes of a file say its version, in every version: where both agree on a
+ * newer one it is no damage, and the rest of the footer may look different. */
+static bool is_newer(struct segment *s)
+{
+	const struct segment_footer *f = &s->footer;
+	char header[SEGMENT_HEADER_BYTES];
+	uint32_t version;
+
+	if (memcmp(f->magic, SEGMENT_MAGIC, SEGMENT_MAGIC_N) != 0 ||
+	    f->version <= SEGMENT_VERSION ||
+	    fs_read_all(s->fs, s->fd, header, sizeof(header), 0) < 0 ||
+	    memcmp(header, SEGMENT_MAGIC, SEGMENT_MAGIC_N) != 0)
+		return false;
+	memcpy(&version, header + SEGMENT_MAGIC_N, sizeof(version));
+	return version == f->version;
 }
 
 static int footer_read(struct segment *s, struct error *error)
@@ -59,6 +74,11 @@ static int footer_read(struct segment *s, struct error *error)
 	r = fs_read_all(s->fs, s->fd, &s->footer, sizeof(s->footer), bytes - sizeof(s->footer));
 	if (r < 0)
 		return error_set(error, r, "%s: cannot be read", s->name);
+	if (is_newer(s))
+		return error_set(error, -EPROTONOSUPPORT,
+				 "%s: written in format %u by a newer program; this one knows up "
+				 "to %u",
+				 s->name, s->footer.version, SEGMENT_VERSION);
 	r = footer_check(s, bytes, error);
 	if (r == 0)
 		segment_info_fill(&s->footer, bytes, &s->info);

@@ -85,8 +85,8 @@ struct segment_writer *segment_writer_abort(struct segment_writer *w);
 /* --- reading: any thread --- */
 
 /* Reads the footer; tables are read when first needed and stay (segment_bytes()) until
- * segment_trim().  -ENOENT, -EBADMSG (the error names file and block), -ENOMEM, or what reading
- * said. */
+ * segment_trim().  -ENOENT, -EBADMSG (the error names file and block), -EPROTONOSUPPORT for a
+ * version from the future, -ENOMEM, or what reading said. */
 int segment_open(struct fs *fs, const char *dir, uint64_t number, struct segment **ret_segment,
 		 struct error *error);
 struct segment *segment_ref(struct segment *s);

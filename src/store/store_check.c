@@ -10,15 +10,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/vec.h"
 #include "store/feed_file.h"
-#include "store/group.h"
 #include "store/manifest.h"
 #include "store/segment_files.h"
 #include "store/set_aside.h"
+#include "store/split_check.h"
 #include "store/wal.h"
-
-#define HASHES_MOST ((size_t)16 << 20) /* traces compared between segments; 8 bytes each */
 
 struct checking {
 	struct fs *fs;
@@ -29,17 +26,14 @@ struct checking {
 	struct manifest manifest;
 	struct fs_names names;
 	char file[SEGMENT_NAME_MAX]; /* being checked */
-	uint64_t *hashes, *listed;   /* of all traces; of those on lists of split ones */
-	size_t hash_n, hash_capacity, listed_n, listed_capacity;
-	bool too_many;
+	struct split_check split;
 };
 
 static void checking_done(struct checking *c)
 {
 	manifest_done(&c->manifest);
 	fs_names_done(&c->names);
-	free(c->hashes);
-	free(c->listed);
+	split_check_done(&c->split);
 }
 
 static void tell(struct checking *c, const char *file, bool harmless, const char *text)
@@ -210,106 +204,37 @@ static void check_row(struct checking *c, const struct manifest_segment *row,
 	}
 }
 
-static int u64_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static void u64_sort(uint64_t *items, size_t n)
-{
-	if (n > 1)
-		qsort(items, n, sizeof(*items), u64_cmp);
-}
-
-static bool u64_has(const uint64_t *items, size_t n, uint64_t item)
-{
-	return n > 0 && bsearch(&item, items, n, sizeof(*items), u64_cmp) != NULL;
-}
-
-/* Adds the hashes of a segment's traces, each once. */
-static int gather(struct checking *c, struct segment *s)
-{
-	_cleanup_(group_closep)
-	struct segment_group *g = NULL;
-	uint32_t groups = segment_info(s)->groups;
-
-	for (uint32_t i = 0; i < groups; i++) {
-		const struct group_piece *pieces;
-		uint32_t n;
-		int r = g ? group_reopen(g, i) : group_open(s, i, &g);
-
-		if (r == 0)
-			r = group_pieces(g, &pieces, &n);
-		if (r < 0)
-			return r;
-		if (!vec_reserve(&c->hashes, &c->hash_capacity, c->hash_n + n, sizeof(uint64_t)))
-			return -ENOMEM;
-		for (uint32_t k = group_zone(g)->continues ? 1 : 0; k < n; k++)
-			c->hashes[c->hash_n++] = segment_id_hash(pieces[k].id);
-	}
-	return 0;
-}
-
 /* What is on the list of split traces is in the segment. */
 static int check_split(struct checking *c, struct segment *s)
 {
-	size_t from = c->hash_n, n, missing = 0;
-	const struct trace_id *ids;
+	size_t missing = 0;
 	char text[100];
-	int r;
+	int r = split_check_add(&c->split, s, &missing);
 
-	if (c->hash_n + segment_info(s)->pieces > HASHES_MOST) {
-		c->too_many = true;
-		return 0;
-	}
-	r = gather(c, s);
-	if (r == 0)
-		r = segment_split(s, &ids, &n);
-	if (r < 0)
-		return r;
-	u64_sort(c->hashes + from, c->hash_n - from);
-	if (!vec_reserve(&c->listed, &c->listed_capacity, c->listed_n + n, sizeof(uint64_t)))
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t hash = segment_id_hash(ids[i]);
-
-		missing += !u64_has(c->hashes + from, c->hash_n - from, hash);
-		c->listed[c->listed_n++] = hash;
-	}
 	if (missing > 0) {
 		snprintf(text, sizeof(text), "%zu of its list of split traces are not in it",
 			 missing);
 		tell(c, c->file, false, text);
 	}
-	return 0;
+	return r;
 }
 
-/* Traces with pieces in several segments that no list names: searches judge the pieces apart. */
+/* Searches judge the pieces of traces that no list names one by one. */
 static void check_apart(struct checking *c)
 {
+	size_t n = split_check_apart(&c->split);
 	char text[160];
-	size_t n = 0;
 
-	if (c->too_many) {
+	if (c->split.too_many)
 		tell(c, MANIFEST_NAME, true,
 		     "too many traces to look for those with pieces in several segments");
+	if (n == 0)
 		return;
-	}
-	u64_sort(c->hashes, c->hash_n);
-	u64_sort(c->listed, c->listed_n);
-	for (size_t i = 1; i < c->hash_n; i++)
-		n += c->hashes[i] == c->hashes[i - 1] &&
-		     (i == 1 || c->hashes[i] != c->hashes[i - 2]) &&
-		     !u64_has(c->listed, c->listed_n, c->hashes[i]);
-	if (n > 0) {
-		snprintf(text, sizeof(text),
-			 "%zu traces have pieces in several segments and are on no list: searches "
-			 "judge these pieces one by one",
-			 n);
-		tell(c, MANIFEST_NAME, true, text);
-	}
+	snprintf(text, sizeof(text),
+		 "%zu traces have pieces in several segments and are on no list: searches judge "
+		 "these pieces one by one",
+		 n);
+	tell(c, MANIFEST_NAME, true, text);
 }
 
 static int check_feed(struct checking *c, const struct manifest_segment *row)
@@ -408,6 +333,17 @@ static int check_log(struct checking *c, struct error *error)
 
 /* --- all of it --- */
 
+int store_newer(struct fs *fs, const char *dir, const char *file, struct error *error)
+{
+	struct segment *s;
+	uint64_t number;
+
+	if (segment_file_number(file, ".cst", &number) &&
+	    segment_open(fs, dir, number, &s, error) == 0)
+		segment_unref(s);
+	return -EPROTONOSUPPORT;
+}
+
 static int check_manifest(struct checking *c, struct error *error)
 {
 	struct error why = {0};
@@ -456,7 +392,7 @@ static int check_all(struct checking *c, struct error *error)
 	for (size_t i = 0; r == 0 && i < c->manifest.segment_n; i++)
 		r = check_segment(c, &c->manifest.segments[i]);
 	if (r == -EPROTONOSUPPORT)
-		return error_set(error, r, "%s was written by a newer program", c->file);
+		return store_newer(c->fs, c->dir, c->file, error);
 	if (r < 0)
 		return error_set(error, r, "cannot check %s: %s", c->dir, strerror(-r));
 	check_apart(c);

@@ -38,4 +38,7 @@ int store_check(struct fs *fs, const char *dir, store_finding_fn *report, void *
 int store_measure(struct fs *fs, const char *dir, struct store_totals *ret_totals,
 		  struct error *error);
 
+/* Says which version a segment has that a newer program has written; -EPROTONOSUPPORT. */
+int store_newer(struct fs *fs, const char *dir, const char *file, struct error *error);
+
 #endif

@@ -439,7 +439,7 @@ int store_repair(struct fs *fs, const char *dir, store_finding_fn *report, void 
 		return r;
 	r = segments_repair(&p);
 	if (r == -EPROTONOSUPPORT)
-		return error_set(error, r, "%s was written by a newer program", p.file);
+		return store_newer(fs, dir, p.file, error);
 	if (r == 0)
 		r = install(&p);
 	if (r < 0)
