@@ -19,6 +19,7 @@ struct infer_values {
 };
 
 #define CONVOLUTION_MODE "convolution"
+#define DURATION_MAX     100000000000000000 /* three years */
 #define SMOOTH_MAX       100
 #define SETTLE_NS        1000000000 /* clocks rarely differ by more: a path is then complete */
 #define LONGEST_QUANTILE 0.999      /* of the calls: a delay beyond is an accident */
@@ -81,6 +82,8 @@ static const struct option infer_options[] = {
 	 .offset = offsetof(struct infer_values, score)},
 	{.name = "window",
 	 .type = OPTION_DURATION,
+	 .min = 0,
+	 .max = DURATION_MAX,
 	 .fallback = "0s",
 	 .group = "Streams",
 	 .doc = "show the patterns of every such stretch of time as it ends, and all of them at the end; "
@@ -96,6 +99,8 @@ static const struct option infer_options[] = {
 	 .offset = offsetof(struct infer_values, max_calls)},
 	{.name = "skew-window",
 	 .type = OPTION_DURATION,
+	 .min = 0,
+	 .max = DURATION_MAX,
 	 .fallback = "0s",
 	 .group = "Inferring",
 	 .doc = "clocks may differ by this much",
@@ -108,23 +113,31 @@ static const struct option infer_options[] = {
 	 .offset = offsetof(struct infer_values, smooth)},
 	{.name = "after-reply",
 	 .type = OPTION_DURATION,
+	 .min = 0,
+	 .max = DURATION_MAX,
 	 .fallback = "0s",
 	 .doc = "nesting: a node may make calls for this long after it has replied, as a cache that "
 		"writes back does",
 	 .offset = offsetof(struct infer_values, after_reply_ns)},
 	{.name = "bin-base",
 	 .type = OPTION_DURATION,
+	 .min = 0,
+	 .max = DURATION_MAX,
 	 .fallback = "0s",
 	 .doc = "nesting: where the 340 bins of delays begin, 1ms as published; 0s: as the data asks "
 		"for",
 	 .offset = offsetof(struct infer_values, bin_base_ns)},
 	{.name = "quantum",
 	 .type = OPTION_DURATION,
+	 .min = 0,
+	 .max = DURATION_MAX,
 	 .fallback = "0s",
 	 .doc = "convolution: the unit of time; 0s: as the data asks for",
 	 .offset = offsetof(struct infer_values, quantum_ns)},
 	{.name = "max-lag",
 	 .type = OPTION_DURATION,
+	 .min = 0,
+	 .max = DURATION_MAX,
 	 .fallback = "0s",
 	 .doc = "convolution: the longest delay looked for; 0s: 500 quanta or more",
 	 .offset = offsetof(struct infer_values, max_lag_ns)},
@@ -507,7 +520,11 @@ static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 	if (code == EXIT_OK)
 		tally_note(&in);
 	if (code == EXIT_OK && in.patterns.n == 0 && in.convolution.n == 0) {
-		cli_note(cli, "no path was found: there is no call with its return in it");
+		cli_note(cli,
+			 in.tally.pairing.free_form > 0
+				 ? "no path was found: these are messages without answers, "
+				   "which --mode convolution is for"
+				 : "no path was found: there is no call with its return in it");
 		code = EXIT_NOTHING;
 	}
 	if (code == EXIT_OK)

@@ -13,6 +13,7 @@
 #include "wire/json_writer.h"
 
 #define FLUSH_BYTES ((size_t)256 << 10)
+#define SKEW_MAX_NS 1000000000000000000LL /* thirty years */
 
 struct skew_values {
 	struct messages_options input;
@@ -62,7 +63,8 @@ static int offsets_read(struct skewer *s)
 		uint32_t node = names_find(&s->nodes, name);
 		int64_t ns;
 
-		if (!rest.p || duration_parse(rest, &ns) < 0)
+		if (!rest.p || duration_parse(rest, &ns) < 0 || ns > SKEW_MAX_NS ||
+		    ns < -SKEW_MAX_NS)
 			return cli_usage(s->cli, "'%s' is not NODE=DURATION", s->v->add.items[i]);
 		if (node == NAMES_NONE)
 			return cli_fail(s->cli, EXIT_FAILED, "there is no node '%.*s'",

@@ -42,7 +42,8 @@ struct messages_options {
 		 .doc = "count lines that cannot be read instead of stopping at the first",         \
 		 .offset = offsetof(struct values, input.tolerant)},                                \
 	{                                                                                           \
-		.name = "duplicates", .type = OPTION_DURATION, .fallback = "100ms",                 \
+		.name = "duplicates", .type = OPTION_DURATION, .fallback = "100ms", .min = 0,       \
+		.max = 100000000000000000,                                                          \
 		.doc = "the same message in two files at most this far apart is one; 0s: keep "     \
 		       "all",                                                                       \
 		.offset = offsetof(struct values, input.duplicates_ns)                              \

@@ -95,7 +95,7 @@ static int span_add(struct spans *s, const struct batch *b, const struct event *
 		r = names_intern(s->in->operations, slice_first(name, NAMES_MAX_BYTES), &x.name);
 	if (r < 0)
 		return r;
-	if (x.end_ns < x.start_ns)
+	if (x.end_ns < x.start_ns || !message_time_ok(x.start_ns) || !message_time_ok(x.end_ns))
 		return 0;
 	if (s->n >= UINT32_MAX - 1 ||
 	    !vec_reserve(&s->at, &s->capacity, s->n + 1, sizeof(*s->at)) ||

@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 
-#define SECONDS_MAX 9223372035LL /* fits int64_t nanoseconds with any decimals */
+#define SECONDS_MAX (MESSAGE_MAX_NS / NS_PER_S - 1)
 
 void abstract_reader_init(struct abstract_reader *r, struct names *nodes, struct names *operations,
 			  struct message_sink sink)

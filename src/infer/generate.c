@@ -16,7 +16,10 @@
 
 #define LEAST_NS 1000 /* delays are cut off above zero */
 #define BATCH    256
-#define EPOCH_S  1700000000LL /* traces have a date */
+/* Delays may be drawn so long that nothing would ever come after them. */
+#define LATEST_NS 2000000000000000000LL
+
+#define EPOCH_S   1700000000LL /* traces have a date */
 
 struct instance {
 	int64_t at_ns;
@@ -289,14 +292,16 @@ static int call_run(struct generator *g, const struct spec_call *c, uint32_t cal
 {
 	uint32_t node = c->choices[c->choice_n > 1 ? rng_below(&g->rng, c->choice_n) : 0];
 	uint64_t id = id_next(g);
-	int64_t arrived = start + on_the_way(g, caller, node), now = arrived, back;
+	int64_t arrived, now, back;
 	int r = truth_tell(g, id, parent);
 
+	start = MIN(start, LATEST_NS);
+	now = arrived = start + on_the_way(g, caller, node);
 	if (r == 0)
 		r = message_send(g, MESSAGE_CALL, caller, node, id, start, arrived);
 	if (r == 0)
 		r = children_run(g, c->children, false, node, id, &now);
-	now += ret_delay(g, node);
+	now = MIN(now, LATEST_NS) + ret_delay(g, node);
 	back = now + on_the_way(g, node, caller);
 	if (r == 0)
 		r = message_send(g, MESSAGE_RET, node, caller, id, now, back);
@@ -325,7 +330,7 @@ static int route_run(struct generator *g, const struct spec_tracelet *t, int64_t
 			r = message_send(g, MESSAGE_MSG, from, to, id, *now, arrived);
 		if (r < 0)
 			return r;
-		*now = arrived + call_delay(g, to, from) + extra(g, to, NAMES_NONE);
+		*now = MIN(arrived, LATEST_NS) + call_delay(g, to, from) + extra(g, to, NAMES_NONE);
 		from = to;
 		parent = id;
 	}

@@ -11,6 +11,8 @@
 #include "core/clock.h"
 #include "infer/abstract_read.h"
 
+#define YEAR_MAX 2090 /* MESSAGE_MAX_NS is not far behind */
+
 static bool is_field(char c)
 {
 	return c && strchr("tsroidn*", c);
@@ -99,6 +101,8 @@ static int common_time(struct slice text, int64_t *ret_ns)
 		return -EINVAL;
 	tm.tm_mon = (int)(found - months) / 3;
 	tm.tm_year -= 1900;
+	if (tm.tm_year > YEAR_MAX - 1900 || zone > 2400)
+		return -EINVAL;
 	*ret_ns = (timegm(&tm) - (sign == '-' ? -1 : 1) * (zone / 100 * 3600 + zone % 100 * 60)) *
 		  NS_PER_S;
 	return 0;
@@ -182,7 +186,9 @@ int log_reader_line(struct log_reader *r, struct slice line)
 	line = slice_trim(line);
 	if (!line_split(r, line, &f) || time_parse(f.value['t'], &m[0].time_ns) < 0 ||
 	    (f.value['d'].n && length_parse(f.value['d'], &length) < 0) ||
-	    (f.value['o'].n && op_parse(f.value['o'], &m[0].op) < 0)) {
+	    (f.value['o'].n && op_parse(f.value['o'], &m[0].op) < 0) ||
+	    !message_time_ok(m[0].time_ns) || length < 0 || length > MESSAGE_MAX_NS ||
+	    !message_time_ok(m[0].time_ns - length)) {
 		r->unmatched++;
 		return 0;
 	}

@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "core/clock.h"
 
+#define YEAR_MAX 2090 /* MESSAGE_MAX_NS is not far behind */
+
 void mbox_reader_init(struct mbox_reader *r, struct names *nodes, struct message_sink sink)
 {
 	r->nodes = nodes;
@@ -87,7 +89,7 @@ int mail_date_parse(struct slice text, int64_t *ret_ns)
 	for (tm.tm_mon = 0; tm.tm_mon < 12; tm.tm_mon++)
 		if (slice_eq_nocase(w, slice_of(months + 3 * tm.tm_mon, 3)))
 			break;
-	if (tm.tm_mon == 12 || number(word(&text), 1970, 9999, &tm.tm_year) < 0)
+	if (tm.tm_mon == 12 || number(word(&text), 1970, YEAR_MAX, &tm.tm_year) < 0)
 		return -EINVAL;
 	tm.tm_year -= 1900;
 	clock = word(&text);

@@ -22,8 +22,16 @@ enum message_sight { MESSAGE_SEEN, MESSAGE_SENT, MESSAGE_RECV };
 
 #define MESSAGE_NO_ID 0
 
+/* Times lie within ±MESSAGE_MAX_NS of 1970 (until 2096), so that any two can be subtracted. */
+#define MESSAGE_MAX_NS 4000000000000000000LL
+
+static inline bool message_time_ok(int64_t time_ns)
+{
+	return time_ns >= -MESSAGE_MAX_NS && time_ns <= MESSAGE_MAX_NS;
+}
+
 struct message {
-	int64_t time_ns;           /* by the clock of whoever saw it */
+	int64_t time_ns;           /* by the clock of whoever saw it; message_time_ok() */
 	uint64_t id;               /* pairs a call with its return; MESSAGE_NO_ID when unknown */
 	uint32_t sender, receiver; /* in the names of nodes */
 	uint32_t name; /* of the operation, in the names of operations; NAMES_NONE when unknown */

@@ -9,7 +9,8 @@
 #include "base/vec.h"
 #include "core/clock.h"
 
-#define ENDLESS_NS (100LL * 365 * 24 * 3600 * NS_PER_S) /* longer than anybody waits */
+#define ENDLESS_NS   (30LL * 365 * 24 * 3600 * NS_PER_S) /* longer than anybody waits */
+#define EXTRA_MAX_NS (10LL * 24 * 3600 * NS_PER_S)
 
 struct parser {
 	struct spec *spec;
@@ -87,8 +88,10 @@ static int duration(struct parser *p, int64_t *ret_ns)
 {
 	struct slice text = word(p, true);
 
-	return duration_parse(text, ret_ns) < 0 ? fail(p, "expected a duration such as 30ms", text)
-						: 0;
+	if (duration_parse(text, ret_ns) < 0)
+		return fail(p, "expected a duration such as 30ms", text);
+	return *ret_ns > ENDLESS_NS || *ret_ns < -ENDLESS_NS ? fail(p, "longer than decades", text)
+							     : 0;
 }
 
 static int number(struct parser *p, double most, double *ret_value)
@@ -360,6 +363,8 @@ static int add_line(struct parser *p)
 		return no_memory(p);
 	*x = (struct spec_extra){.after = NAMES_NONE, .share = 1};
 	r = duration(p, &x->delay_ns);
+	if (r == 0 && (x->delay_ns < 0 || x->delay_ns > EXTRA_MAX_NS))
+		return fail(p, "extra time is from 0 to 10 days", SLICE(""));
 	key = word(p, false);
 	if (r == 0 && !slice_eq(key, SLICE("at")))
 		return fail(p, "expected 'at'", key);
