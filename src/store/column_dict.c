@@ -9,7 +9,6 @@
 
 #define MAX_DISTINCT 4096 /* above, a dictionary of one block does not pay */
 #define TABLE_BITS   13
-#define TABLE_SLOTS  (1u << TABLE_BITS)
 
 struct dict_slot {
 	uint64_t value;
@@ -17,13 +16,19 @@ struct dict_slot {
 	uint32_t count;
 };
 
-static struct dict_slot *slot_of(struct dict_slot *table, uint64_t value)
-{
-	size_t at = (size_t)(value * 0x9e3779b97f4a7c15ULL >> (64 - TABLE_BITS));
+/* Twice as many slots as values that may be entered. */
+struct dict_table {
+	struct dict_slot *slots;
+	unsigned bits;
+};
 
-	while (table[at].code && table[at].value != value)
-		at = (at + 1) % TABLE_SLOTS;
-	return &table[at];
+static struct dict_slot *slot_of(struct dict_table t, uint64_t value)
+{
+	size_t at = (size_t)(value * 0x9e3779b97f4a7c15ULL >> (64 - t.bits));
+
+	while (t.slots[at].code && t.slots[at].value != value)
+		at = (at + 1) & (((size_t)1 << t.bits) - 1);
+	return &t.slots[at];
 }
 
 static int by_value(const void *a, const void *b)
@@ -34,7 +39,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Codes by first appearance into `codes`, their values into `distinct`; 0 if there are too many. */
-static size_t gather(struct dict_slot *table, const uint64_t *values, size_t n, uint64_t *distinct,
+static size_t gather(struct dict_table table, const uint64_t *values, size_t n, uint64_t *distinct,
 		     uint64_t *codes)
 {
 	size_t most = n / 2 < MAX_DISTINCT ? n / 2 : MAX_DISTINCT, used = 0;
@@ -56,7 +61,7 @@ static size_t gather(struct dict_slot *table, const uint64_t *values, size_t n, 
 }
 
 /* Bits of the codes if each took what its frequency deserves. */
-static double entropy(struct dict_slot *table, const uint64_t *distinct, size_t used, size_t n)
+static double entropy(struct dict_table table, const uint64_t *distinct, size_t used, size_t n)
 {
 	double bits = 0;
 
@@ -69,7 +74,7 @@ static double entropy(struct dict_slot *table, const uint64_t *distinct, size_t 
 }
 
 /* Sorts the distinct values and turns codes by appearance into codes by order. */
-static void arrange(struct dict_slot *table, uint64_t *distinct, size_t used, uint64_t *codes,
+static void arrange(struct dict_table table, uint64_t *distinct, size_t used, uint64_t *codes,
 		    size_t n)
 {
 	uint32_t order[MAX_DISTINCT];
@@ -84,16 +89,20 @@ static void arrange(struct dict_slot *table, uint64_t *distinct, size_t used, ui
 int column_dict_try(struct column_codec *c, const uint64_t *values, size_t n, double most,
 		    struct buffer *out)
 {
-	size_t table_size = TABLE_SLOTS * sizeof(struct dict_slot), used, place;
-	struct dict_slot *table = column_scratch(c, SLOT_TABLE, table_size);
+	struct dict_table table = {.bits = 4};
 	uint64_t *distinct = column_scratch(c, SLOT_PARTS, MAX_DISTINCT * sizeof(*distinct));
 	uint64_t *codes = column_scratch(c, SLOT_CODES, n * sizeof(*codes));
+	size_t table_size, used, place;
 	double packed, flat;
 	int r;
 
-	if (!table || !distinct || !codes)
+	while (table.bits < TABLE_BITS && (size_t)1 << table.bits < n)
+		table.bits++;
+	table_size = sizeof(*table.slots) << table.bits;
+	table.slots = column_scratch(c, SLOT_TABLE, table_size);
+	if (!table.slots || !distinct || !codes)
 		return -ENOMEM;
-	memset(table, 0, table_size);
+	memset(table.slots, 0, table_size);
 	used = gather(table, values, n, distinct, codes);
 	if (used == 0)
 		return 0;
