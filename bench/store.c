@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define BUSY_LOAD    0.7 /* processes that compete with a measurement */
 #define MILLION      1000000
 #define COLUMNS_MOST (2 * MILLION) /* spans whose columns are looked at: all are kept in memory */
 
@@ -87,7 +88,7 @@ static int run_all(const char *causet)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "", *causet = argc > 2 ? argv[2] : "";
-	double number = argc > 3 ? atof(argv[3]) : 0;
+	double number = argc > 3 ? atof(argv[3]) : 0, load[3];
 	size_t spans = number > 0 ? (size_t)number : 0;
 	int r;
 
@@ -96,6 +97,9 @@ int main(int argc, char **argv)
 			"usage: bench_store WHAT CAUSET-OR-SET [NUMBER]; see bench/store.c\n");
 		return 2;
 	}
+	if (getloadavg(load, 3) > 0 && load[0] > BUSY_LOAD)
+		printf("the machine is busy (load %.1f): times on the wall will be too long\n",
+		       load[0]);
 	signal(SIGPIPE, SIG_IGN);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	if (strcmp(what, "entropy") == 0)

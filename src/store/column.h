@@ -36,7 +36,7 @@ static inline void column_codec_freep(struct column_codec **c)
 	column_codec_free(*c);
 }
 
-/* zstd's level for what is compressed from now on: 3 until this is called. */
+/* zstd's level for what is compressed from now on: 4 until this is called. */
 void column_codec_level(struct column_codec *c, int level);
 
 /* --- integers: times, durations, distances, sizes ---

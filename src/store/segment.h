@@ -47,7 +47,7 @@ struct segment_info {
 
 struct segment_options {
 	uint32_t group_rows; /* 0: SEGMENT_GROUP_ROWS */
-	int level;           /* zstd's, 0: 3 */
+	int level;           /* zstd's, 0: 4 */
 };
 
 /* Begins a file under its final name plus ".tmp"; it gets its name, synced, at the end.  The
