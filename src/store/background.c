@@ -24,7 +24,8 @@
 #include "store/retain.h"
 
 #define TICK_NS       (NS_PER_S / 2)
-#define QUIET_NS      (5 * NS_PER_S)     /* nothing came for so long: it is idle */
+#define QUIET_NS      (5 * NS_PER_S) /* nothing came for so long: it is idle */
+#define CALM_NS       NS_PER_S
 #define QUIET_BYTES   ((size_t)1 << 20)  /* a smaller head waits for its interval */
 #define RETRY_FIRST   NS_PER_S           /* after a failure … */
 #define RETRY_LAST    (30 * NS_PER_S)    /* … doubling up to here */
@@ -106,6 +107,16 @@ static bool flusher_wait(struct background *b)
 	return !stop;
 }
 
+static bool is_calm(struct engine *e)
+{
+	bool calm;
+
+	pthread_mutex_lock(&e->lock);
+	calm = clock_mono_ns() - e->last_append_ns >= CALM_NS;
+	pthread_mutex_unlock(&e->lock);
+	return calm;
+}
+
 static void *flusher_run(void *argument)
 {
 	struct background *b = argument;
@@ -116,6 +127,8 @@ static void *flusher_run(void *argument)
 
 		if (r == 0) {
 			retry = RETRY_FIRST;
+			if (is_calm(b->engine))
+				malloc_trim(0); /* the head is not needed again soon */
 			continue;
 		}
 		if (retry == RETRY_FIRST)
