@@ -8,6 +8,7 @@
 
 struct store_values {
 	const char *format, *output;
+	bool columns;
 };
 
 /* A server's folder, locked: nobody else works on it meanwhile. */
@@ -30,6 +31,9 @@ int store_folder_engine(struct cli *cli, const struct store_folder *folder,
 /* "12.3 MiB", "98,765", "2026-01-02 03:04:05" in the arena; never NULL. */
 const char *store_size(struct cli *cli, uint64_t bytes);
 const char *store_moment(struct cli *cli, int64_t ns);
+
+/* Appends a line for each part of the segments in a store, the largest first. */
+int store_columns_print(struct cli *cli, const char *dir, struct buffer *out);
 
 /* The larger verbs.  argv holds what stands behind the verb. */
 int store_check_run(struct cli *cli, const struct store_values *v, int argc, char **argv);

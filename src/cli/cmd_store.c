@@ -18,7 +18,7 @@ static int (*const verbs[])(struct cli *, const struct store_values *, int, char
 	store_check_run,  store_stat_run,   store_compact_run, store_repair_run,
 	store_export_run, store_backup_run, store_restore_run};
 
-enum { VERB_EXPORT = 4, VERB_BACKUP, VERB_RESTORE };
+enum { VERB_STAT = 1, VERB_EXPORT = 4, VERB_BACKUP, VERB_RESTORE };
 
 static const struct option store_options[] = {
 	{.name = "format",
@@ -35,6 +35,11 @@ static const struct option store_options[] = {
 	 .doc = "export: write here instead of to standard output",
 	 .once = true,
 	 .offset = offsetof(struct store_values, output)},
+	{.name = "columns",
+	 .type = OPTION_BOOL,
+	 .doc = "stat: also what each column and table of the segments takes",
+	 .once = true,
+	 .offset = offsetof(struct store_values, columns)},
 	{0},
 };
 
@@ -119,6 +124,8 @@ static int store_run(struct cli *cli, const void *values, int argc, char **argv)
 	argv++;
 	if (verb != VERB_EXPORT && (v->format || v->output))
 		return cli_usage(cli, "--format and --output are for export");
+	if (verb != VERB_STAT && v->columns)
+		return cli_usage(cli, "--columns is for stat");
 	most = verb == VERB_BACKUP || verb == VERB_RESTORE ? 2 : 1;
 	if (argc > most)
 		return cli_usage(cli, "%s takes %s, found '%s' too", words[verb],

@@ -155,7 +155,12 @@ int store_stat_run(struct cli *cli, const struct store_values *v, int argc, char
 		totals_json(&totals, &out);
 	else
 		stat_print(cli, &totals, &out);
-	return cli_print(cli, &out);
+	if (v->columns) {
+		if (!cli->json)
+			buffer_byte(&out, '\n');
+		code = store_columns_print(cli, folder.store, &out);
+	}
+	return code ? code : cli_print(cli, &out);
 }
 
 /* --- repair --- */

@@ -119,11 +119,12 @@ static int rows_copy(const struct event_ref *refs, size_t n, uint64_t threshold,
 /* Writes m->refs as rows that have passed this threshold. */
 static int rows_write_passed(struct merge *m, uint64_t threshold)
 {
-	_cleanup_(freep)
 	struct batch **made = calloc(m->ref_n + 1, sizeof(*made));
 	size_t made_n = 0;
-	int r = made ? 0 : -ENOMEM;
+	int r = 0;
 
+	if (!made)
+		return -ENOMEM;
 	for (size_t i = 0, end; r == 0 && i < m->ref_n; i = end) {
 		const struct batch *from = m->refs[i].batch;
 
@@ -142,6 +143,7 @@ static int rows_write_passed(struct merge *m, uint64_t threshold)
 		r = segment_writer_add(m->writer, m->refs, m->ref_n);
 	while (made_n > 0)
 		batch_unref(made[--made_n]);
+	free(made);
 	return r;
 }
 

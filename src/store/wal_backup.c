@@ -57,19 +57,21 @@ static int open_one(struct wal_backup *b, const char *dir, const char *name)
 
 int wal_backup_open(struct fs *fs, const char *dir, struct wal_backup **ret_backup)
 {
-	_cleanup_(wal_backup_closep)
 	struct wal_backup *b = calloc(1, sizeof(*b));
 	struct fs_names names = {0};
-	int r = b ? fs_list(fs, dir, &names) : -ENOMEM;
+	int r;
 
-	if (r < 0)
-		return r;
+	if (!b)
+		return -ENOMEM;
 	b->fs = fs;
+	r = fs_list(fs, dir, &names);
 	for (size_t i = 0; r == 0 && i < names.n; i++)
 		r = open_one(b, dir, names.items[i]);
 	fs_names_done(&names);
-	if (r == 0)
-		*ret_backup = TAKE_PTR(b);
+	if (r < 0)
+		wal_backup_close(b);
+	else
+		*ret_backup = b;
 	return r;
 }
 

@@ -91,6 +91,10 @@ def test_a_sound_store_is_said_to_be_sound(resting, run):
     assert done.returncode == 0 and stat['segments'] == 2 and stat['logBatches'] == 10 and stat['logRows'] == 40
     assert stat['spans'] == 59 * 4 + 1 and stat['findings'] == 0
     assert 'bytes each' in run('store', 'stat', resting.data).stdout
+    done = run('store', 'stat', '--json', '--columns', resting.data)
+    parts = [json.loads(line) for line in done.stdout.splitlines()[1:]]
+    assert sum(part['bytes'] for part in parts) == stat['segmentBytes']
+    assert 'PER SPAN' in run('store', 'stat', '--columns', resting.data).stdout
 
 
 def test_a_folder_in_use_is_left_alone(server, run):
