@@ -101,7 +101,7 @@ static int common_time(struct slice text, int64_t *ret_ns)
 		return -EINVAL;
 	tm.tm_mon = (int)(found - months) / 3;
 	tm.tm_year -= 1900;
-	if (tm.tm_year > YEAR_MAX - 1900 || zone > 2400)
+	if (tm.tm_year < 1970 - 1900 || tm.tm_year > YEAR_MAX - 1900 || zone < 0 || zone > 2400)
 		return -EINVAL;
 	*ret_ns = (timegm(&tm) - (sign == '-' ? -1 : 1) * (zone / 100 * 3600 + zone % 100 * 60)) *
 		  NS_PER_S;
