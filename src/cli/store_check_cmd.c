@@ -237,6 +237,7 @@ int store_compact_run(struct cli *cli, const struct store_values *v, int argc, c
 	_cleanup_(buffer_done)
 	struct buffer out = {0};
 	struct store_stats before, after;
+	struct progress progress;
 	struct store *s;
 	int r, code = store_folder_open(cli, folder_of(cli, argc, argv), NULL, &folder);
 
@@ -246,8 +247,12 @@ int store_compact_run(struct cli *cli, const struct store_values *v, int argc, c
 		return code;
 	r = engine_flush(s);
 	before = store_stats(s);
-	if (r == 0)
-		r = engine_compact(s, true);
+	progress = progress_start(cli, "rows");
+	for (int more = r == 0; more > 0;) {
+		r = more = engine_compact_once(s, true);
+		progress_update(&progress, store_stats(s).compacted_events, before.events);
+	}
+	progress_end(&progress);
 	after = store_stats(s);
 	store_close(s);
 	if (r < 0)

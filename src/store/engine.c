@@ -523,6 +523,13 @@ int engine_compact(struct store *s, bool all)
 	return compact_until_done(engine_of(s), all);
 }
 
+int engine_compact_once(struct store *s, bool all)
+{
+	static const struct compact_pace at_once = {0};
+
+	return compact_once(engine_of(s), all ? COMPACT_ALL : COMPACT_IDLE, &at_once);
+}
+
 int engine_retain(struct store *s)
 {
 	return retain(engine_of(s), clock_wall_ns());

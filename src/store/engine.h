@@ -60,6 +60,9 @@ int engine_flush(struct store *s);
  * limits of one allow.  0, or the first failure. */
 int engine_compact(struct store *s, bool all);
 
+/* The same, one merge: 1, or 0 when nothing was left to do. */
+int engine_compact_once(struct store *s, bool all);
+
 /* Removes what retention no longer keeps.  How many segments, or a negative errno. */
 int engine_retain(struct store *s);
 
