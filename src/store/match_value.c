@@ -12,11 +12,11 @@
 /* The most that two doubles with the same 15 digits lie apart. */
 #define NEAR 0x1p-46
 
-void match_value_init(struct match_value *v, struct slice text)
+void match_value_init(struct match_value *v, struct slice text, uint32_t code)
 {
 	char copy[ATTR_TEXT_MAX], *end;
 
-	*v = (struct match_value){.text = text};
+	*v = (struct match_value){.text = text, .code = code};
 	v->boolean = slice_eq(text, SLICE("true"));
 	v->is_bool = v->boolean || slice_eq(text, SLICE("false"));
 	if (text.n == 0 || text.n >= sizeof(copy))
@@ -75,19 +75,24 @@ static void set_bit(uint64_t *words, uint32_t row)
 	words[row / 64] |= 1ULL << row % 64;
 }
 
+static void match_code(const struct group_column *c, uint32_t code, uint64_t *words)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->codes[i] == code)
+			set_bit(words, c->rows[i]);
+}
+
 static void match_texts(const struct match_value *v, const struct group_column *c, uint64_t *words)
 {
-	if (!c->codes) {
+	if (c->by_code) {
+		match_code(c, v->code, words);
+	} else if (c->codes) {
+		for (uint32_t code = 0; code < c->text_n; code++)
+			if (text_equals(c, code, v->text))
+				match_code(c, code, words);
+	} else {
 		for (uint32_t i = 0; i < c->n; i++)
 			if (text_equals(c, i, v->text))
-				set_bit(words, c->rows[i]);
-		return;
-	}
-	for (uint32_t code = 0; code < c->text_n; code++) {
-		if (!text_equals(c, code, v->text))
-			continue;
-		for (uint32_t i = 0; i < c->n; i++)
-			if (c->codes[i] == code)
 				set_bit(words, c->rows[i]);
 	}
 }

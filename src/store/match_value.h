@@ -9,6 +9,7 @@
 
 struct match_value {
 	struct slice text;
+	uint32_t code; /* of the text in the segment's dictionary; UINT32_MAX: it is not there */
 	bool is_bool, is_int, is_double;
 	bool boolean;
 	int64_t integer;
@@ -16,7 +17,7 @@ struct match_value {
 };
 
 /* Borrows the text. */
-void match_value_init(struct match_value *v, struct slice text);
+void match_value_init(struct match_value *v, struct slice text, uint32_t code);
 
 /* Does a value other than a string, given as attr.bits, equal it? */
 bool match_value_bits(const struct match_value *v, enum value_type type, uint64_t bits);

@@ -198,12 +198,12 @@ static int prepare(struct match *m)
 	for (size_t i = 0; i < q->tag_n; i++) {
 		m->tags[i].key = tables_find(m->tables, q->tags[i].key);
 		m->tags[i].text = tables_find(m->tables, q->tags[i].value);
-		match_value_init(&m->tags[i].value, q->tags[i].value);
+		match_value_init(&m->tags[i].value, q->tags[i].value, m->tags[i].text);
 	}
 	if (q->operation.n) {
 		m->name = tables_find(m->tables, q->operation);
 		m->tags[q->tag_n].key = FIELD_NAME;
-		match_value_init(&m->tags[q->tag_n].value, q->operation);
+		match_value_init(&m->tags[q->tag_n].value, q->operation, m->name);
 	}
 	r = ask_resources(m);
 	return r == 0 ? ask_shapes(m) : r;
