@@ -35,7 +35,7 @@
 	(4 << 20)           /* bytes asked of the kernel at a time; untouched ones cost nothing */
 #define FOLLOW_NS  NS_PER_S /* how soon a change of the catalogue is noticed */
 #define TIDY_NS    (2 * NS_PER_S)
-#define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes received meanwhile, at most … */
+#define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes in and out meanwhile, at most … */
 #define TIDY_LEAST ((uint64_t)16 << 20) /* … and since the last time, at least */
 
 struct server {
@@ -220,7 +220,8 @@ static void reload(struct server *s)
 static void tidy(struct server *s)
 {
 	const struct http_counters *c = http_server_counters(s->http);
-	uint64_t now = atomic_load_explicit(&c->bytes_in, memory_order_relaxed);
+	uint64_t now = atomic_load_explicit(&c->bytes_in, memory_order_relaxed) +
+		       atomic_load_explicit(&c->bytes_out, memory_order_relaxed);
 	bool quiet = now - s->seen_bytes < TIDY_QUIET;
 
 	s->seen_bytes = now;

@@ -9,6 +9,8 @@
 #include "store/store_int.h"
 #include "store/summary.h"
 
+#define FIRST_ROWS 65536 /* of a piece; who asks for more is asked how much it is */
+
 /* --- segments --- */
 
 struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment,
@@ -186,17 +188,43 @@ int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_se
 	return snapshot_trace_most(s, id, STORE_TRACE_ROWS, set);
 }
 
+/* Has the trace at most so many rows in the segments?  What cannot be read counts as none. */
+static bool is_at_most(const struct snapshot *s, struct trace_id id, size_t most)
+{
+	struct event_set none = {0};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->view->segment_n && sum <= most; i++) {
+		uint64_t rows = 0;
+
+		if (segment_trace_page(s->view->segments[i]->segment, id, 0, 0, &none, &rows) == 0)
+			sum += rows;
+	}
+	event_set_done(&none);
+	return sum <= most;
+}
+
 int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
 			struct event_set *set)
 {
 	const struct view *v = s->view;
-	bool some = false;
+	bool some = false, counted = false;
+	size_t size = most;
 	int r;
 
 	most += set->n;
 	for (size_t i = 0; i < v->segment_n; i++) {
-		r = segment_trace_page(v->segments[i]->segment, id, 0, most - set->n + 1, set,
-				       NULL);
+		struct segment *segment = v->segments[i]->segment;
+		uint64_t rows = 0;
+
+		r = segment_trace_page(segment, id, 0, FIRST_ROWS, set, &rows);
+		/* A large piece: before more of it is read, is all of it wanted? */
+		if (r == 0 && rows > FIRST_ROWS) {
+			if (!counted && !is_at_most(s, id, size))
+				return -E2BIG;
+			counted = true;
+			r = segment_trace_page(segment, id, FIRST_ROWS, rows, set, NULL);
+		}
 		if (r < 0 && r != -ENOENT)
 			return r;
 		if (set->n > most)
