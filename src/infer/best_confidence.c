@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 
-#define TEMPER       0.56    /* exponent of likelihood ratios */
+#define TEMPER       0.56   /* exponent of likelihood ratios */
 #define CROWD        8.0    /* candidates beyond which exchanges of several parents matter */
 #define DOUBT_SHARED 1.2    /* of the square of a node's mean doubt holds for its surest links */
 #define CERTAIN      0.999F /* nothing inferred is surer than this where there was a choice */

@@ -74,8 +74,8 @@ struct segment_seal {
 };
 
 /* Writes what is left, syncs, renames.  Frees the writer, also on failure; then no file is left.
- * -E2BIG: more distinct strings, shapes or attributes of shapes than a segment may have (16 M each):
- * fewer rows must be put into one. */
+ * -E2BIG: more distinct strings, shapes or attributes of shapes than a segment may have (16 M
+ * each): fewer rows must be put into one. */
 int segment_writer_finish(struct segment_writer *w, const struct segment_seal *seal,
 			  struct segment_info *ret_info);
 
