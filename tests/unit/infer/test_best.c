@@ -97,7 +97,7 @@ static void confidence_is_the_share_that_is_right(void **state)
 {
 	double sure = 0, sure_right = 0, expected = 0, got = 0, n = 0;
 
-	for (uint64_t seed = 1; seed <= 6; seed++) {
+	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct sim s = sim_run(seed % 2 ? chain : loops, 600, seed % 2 ? 400 : 2500, seed);
 		struct call_link *links = infer(&s);
 
@@ -129,7 +129,7 @@ static void confidence_is_the_share_that_is_right(void **state)
 static void a_stream_is_answered_window_by_window(void **state)
 {
 	struct infer_options options = INFER_OPTIONS_DEFAULT;
-	struct sim s = sim_run(chain, 2000, 1000, 9);
+	struct sim s = sim_run(chain, 1200, 1000, 9);
 	struct call_link *links = calloc(s.calls.n, sizeof(*links));
 	int64_t first = s.calls.at[0].start_ns, last = s.calls.at[s.calls.n - 1].start_ns;
 	struct best *b;
