@@ -40,7 +40,7 @@ static int writer_start(struct segment_writer *w, const char *dir)
 		w->path_tmp = NULL;
 		return -ENOMEM;
 	}
-	r = fs_open(w->fs, w->path_tmp, O_RDWR | O_CREAT | O_TRUNC, 0644);
+	r = fs_open(w->fs, w->path_tmp, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (r < 0)
 		return r;
 	w->fd = r;
