@@ -82,26 +82,6 @@ static void hits_sort(struct finding *f)
 
 /* --- traces in several places --- */
 
-static bool joint_is(const void *context, uint32_t value, const void *key)
-{
-	return trace_id_eq(((const struct finding *)context)->joint[value],
-			   *(const struct trace_id *)key);
-}
-
-/* True when it is new. */
-static int joint_add(struct finding *f, struct trace_id id)
-{
-	uint64_t hash = hash_bytes(id.b, sizeof(id.b), f->joint_map.seed);
-
-	if (map_get(&f->joint_map, hash, joint_is, f, &id) != MAP_NONE)
-		return 0;
-	if (!vec_reserve(&f->joint, &f->joint_capacity, f->joint_n + 1, sizeof(id)) ||
-	    !map_put(&f->joint_map, hash, (uint32_t)f->joint_n))
-		return -ENOMEM;
-	f->joint[f->joint_n++] = id;
-	return 1;
-}
-
 static int fold_page(void *context, const struct event_ref *refs, size_t n)
 {
 	trace_fold_add(context, refs, n);
@@ -112,7 +92,7 @@ int find_whole(struct finding *f, struct trace_id id)
 {
 	struct find_hit hit = {.key.id = id, .segment = FIND_ANYWHERE};
 	struct trace_fold fold;
-	int r = joint_add(f, id);
+	int r = id_set_add(&f->joint, id);
 
 	if (r <= 0)
 		return r;
@@ -303,16 +283,15 @@ int snapshot_find(const struct snapshot *s, const struct store_query *query,
 	struct open_groups open = {0};
 	int r;
 
-	map_init(&f.joint_map);
+	id_set_init(&f.joint);
 	r = list.arena ? find_hits(&f, &open) : -ENOMEM;
 	if (r == 0)
 		r = summarise(&f, &open, &list);
 	open_groups_done(&open);
 	for (size_t i = 0; f.matches && i < s->view->segment_n; i++)
 		match_free(f.matches[i]);
-	map_done(&f.joint_map);
+	id_set_done(&f.joint);
 	free(f.matches);
-	free(f.joint);
 	free(f.groups);
 	free(f.hits);
 	if (r < 0)

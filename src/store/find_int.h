@@ -2,8 +2,8 @@
 #ifndef CAUSET_STORE_FIND_INT_H
 #define CAUSET_STORE_FIND_INT_H
 
-#include "base/map.h"
 #include "store/group.h"
+#include "store/id_set.h"
 #include "store/span_match.h"
 #include "store/summary.h"
 #include "store/view.h"
@@ -41,9 +41,7 @@ struct finding {
 	struct match **matches; /* [segment]; NULL: not asked yet, or nothing is asked of spans */
 
 	/* Traces with pieces in several places are judged once. */
-	struct trace_id *joint;
-	size_t joint_n, joint_capacity;
-	struct map joint_map;
+	struct id_set joint;
 };
 
 /* Could a trace with this start and duration, at most, still get among the hits? */

@@ -338,6 +338,12 @@ const struct batch *tables_batch(const struct segment_tables *t)
 	return t->batch;
 }
 
+struct slice tables_service(const struct segment_tables *t, uint32_t resource)
+{
+	return batch_attr_text(t->batch, t->batch->resources[resource].attrs,
+			       SLICE("service.name"));
+}
+
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource)
 {
 	return t->sources[t->resource_source[resource]].owner;

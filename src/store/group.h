@@ -102,6 +102,7 @@ uint32_t tables_find(const struct segment_tables *t, struct slice text);
  * attributes; the batch's own string codes.  Owner and sender beside it, as string codes of the
  * segment. */
 const struct batch *tables_batch(const struct segment_tables *t);
+struct slice tables_service(const struct segment_tables *t, uint32_t resource);
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource);
 uint32_t tables_sender(const struct segment_tables *t, uint32_t resource);
 uint64_t tables_threshold(const struct segment_tables *t,

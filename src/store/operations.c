@@ -23,13 +23,6 @@ struct counting {
 	int result;
 };
 
-static struct slice service_of(const struct segment_tables *t, const struct shape *shape)
-{
-	const struct batch *b = tables_batch(t);
-
-	return batch_attr_text(b, b->resources[shape->resource].attrs, SLICE("service.name"));
-}
-
 static int follow_segment(struct counting *c, const struct segment_group *g)
 {
 	const struct segment_tables *t = group_tables(g);
@@ -49,7 +42,8 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 		rows[i] = MAP_NONE;
 		if (!shape_is_block(s) || s->name == NAME_VARIES)
 			continue;
-		rows[i] = operation_tally_row(&c->tally, service_of(t, s), tables_text(t, s->name));
+		rows[i] = operation_tally_row(&c->tally, tables_service(t, s->resource),
+					      tables_text(t, s->name));
 		if (rows[i] == MAP_NONE)
 			return -ENOMEM;
 	}
@@ -76,7 +70,7 @@ static uint32_t row_by_name(struct counting *c, struct rows_at *at, const struct
 		at->next_name++;
 	if (!names || at->next_name == names->n || names->rows[at->next_name] != row)
 		return MAP_NONE;
-	return operation_tally_row(&c->tally, service_of(group_tables(at->group), s),
+	return operation_tally_row(&c->tally, tables_service(group_tables(at->group), s->resource),
 				   column_text(names, at->next_name));
 }
 

@@ -51,13 +51,6 @@ int snapshot_all(const struct snapshot *s, struct event_set *ret_set)
 	return r;
 }
 
-static struct slice service_of(const struct segment_tables *t, const struct shape *shape)
-{
-	const struct batch *b = tables_batch(t);
-
-	return batch_attr_text(b, b->resources[shape->resource].attrs, SLICE("service.name"));
-}
-
 /* Names that are too many to be in shapes stand in a column of their group. */
 static int group_services(struct segment_group *g, struct service_tally *tally)
 {
@@ -75,7 +68,8 @@ static int group_services(struct segment_group *g, struct service_tally *tally)
 		const struct shape *shape = &shapes->rows[codes[names->rows[i]]];
 
 		if (shape_is_block(shape))
-			r = service_tally_add(tally, service_of(t, shape), column_text(names, i), 1,
+			r = service_tally_add(tally, tables_service(t, shape->resource),
+					      column_text(names, i), 1,
 					      shape->status == STATUS_ERROR);
 	}
 	return r;
@@ -105,7 +99,7 @@ static int segment_services(struct segment *s, const struct segment_tables *t,
 		const struct shape *shape = &shapes->rows[i];
 
 		if (shape->rows > 0 && shape_is_block(shape) && shape->name != NAME_VARIES)
-			r = service_tally_add(tally, service_of(t, shape),
+			r = service_tally_add(tally, tables_service(t, shape->resource),
 					      tables_text(t, shape->name), shape->rows,
 					      shape->status == STATUS_ERROR ? shape->rows : 0);
 	}

@@ -8,18 +8,16 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "sampling/second.h"
+#include "store/id_set.h"
 #include "store/store_int.h"
 
 struct scanning {
 	const struct snapshot *snapshot;
 	const struct scan *scan;
 	/* Traces visited as wholes. */
-	struct trace_id *seen;
-	size_t seen_n, seen_capacity;
-	struct map seen_map;
+	struct id_set seen;
 	/* Pieces of the group at hand that are whole traces. */
 	uint32_t *pieces;
 	size_t piece_capacity;
@@ -29,26 +27,6 @@ static bool in_part(const struct scan *scan, struct trace_id id)
 {
 	return scan->parts <= 1 ||
 	       ((__uint128_t)second_randomness(id) * scan->parts) >> THRESHOLD_BITS == scan->part;
-}
-
-static bool seen_is(const void *context, uint32_t value, const void *key)
-{
-	return trace_id_eq(((const struct scanning *)context)->seen[value],
-			   *(const struct trace_id *)key);
-}
-
-/* 1 when it is new. */
-static int seen_add(struct scanning *s, struct trace_id id)
-{
-	uint64_t hash = hash_bytes(id.b, sizeof(id.b), s->seen_map.seed);
-
-	if (map_get(&s->seen_map, hash, seen_is, s, &id) != MAP_NONE)
-		return 0;
-	if (!vec_reserve(&s->seen, &s->seen_capacity, s->seen_n + 1, sizeof(id)) ||
-	    !map_put(&s->seen_map, hash, (uint32_t)s->seen_n))
-		return -ENOMEM;
-	s->seen[s->seen_n++] = id;
-	return 1;
 }
 
 /* --- traces put together --- */
@@ -77,7 +55,7 @@ static int page_hold(void *context, const struct event_ref *refs, size_t n)
 static int visit_whole(struct scanning *s, struct trace_id id)
 {
 	struct paging p = {.scan = s->scan, .id = id};
-	int r = seen_add(s, id);
+	int r = id_set_add(&s->seen, id);
 
 	if (r <= 0)
 		return r;
@@ -184,12 +162,11 @@ int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
 	struct scanning s = {.snapshot = snapshot, .scan = scan};
 	int r;
 
-	map_init(&s.seen_map);
+	id_set_init(&s.seen);
 	r = scan_groups(&s);
 	if (r == 0)
 		r = scan_joint(&s);
-	map_done(&s.seen_map);
-	free(s.seen);
+	id_set_done(&s.seen);
 	free(s.pieces);
 	return r;
 }

@@ -73,12 +73,9 @@ struct match *match_free(struct match *m)
 
 static bool resource_matches(const struct match *m, uint32_t resource)
 {
-	static const struct slice service_key = {"service.name", 12};
-	const struct batch *b = tables_batch(m->tables);
 	const struct store_query *q = m->query;
 
-	if (q->service.n &&
-	    !slice_eq(batch_attr_text(b, b->resources[resource].attrs, service_key), q->service))
+	if (q->service.n && !slice_eq(tables_service(m->tables, resource), q->service))
 		return false;
 	return !q->owner.n ||
 	       slice_eq(tables_text(m->tables, tables_owner(m->tables, resource)), q->owner);
