@@ -52,7 +52,8 @@ struct server {
 	int ports[SERVICE_COUNT]; /* as in api */
 	sigset_t signals;
 	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
-	uint64_t thin_generation;          /* follow()'s */
+	size_t tidied_free;
+	uint64_t thin_generation; /* follow()'s */
 	bool thin_failed;
 };
 
@@ -225,10 +226,18 @@ static void tidy(struct server *s)
 	bool quiet = now - s->seen_bytes < TIDY_QUIET;
 
 	s->seen_bytes = now;
-	if (!quiet || now - s->tidied_bytes < TIDY_LEAST)
+	if (!quiet)
+		return;
+	/* What was used and freed again since the last time shows in the bytes; what was held then
+	 * and freed later, as the buffers of connections that have gone, in what malloc has. */
+	size_t freed = mallinfo2().fordblks;
+
+	s->tidied_free = MIN(s->tidied_free, freed);
+	if (now - s->tidied_bytes < TIDY_LEAST && freed - s->tidied_free < TIDY_LEAST)
 		return;
 	malloc_trim(0);
 	s->tidied_bytes = now;
+	s->tidied_free = mallinfo2().fordblks;
 }
 
 /* Rules for thinning may change while we run. */
