@@ -79,6 +79,12 @@ void engine_snapshot(struct engine *e, struct snapshot *ret_snapshot)
 	snapshot_init(ret_snapshot, engine_view(e));
 }
 
+static int snapshot_now(struct store *s, struct snapshot *ret_snapshot)
+{
+	engine_snapshot(engine_of(s), ret_snapshot);
+	return 0;
+}
+
 /* --- the way in --- */
 
 static void refuse(struct engine *e, struct store_append *append, enum store_refusal cause, int r)
@@ -451,6 +457,7 @@ static struct engine *engine_new(const struct engine_options *options)
 		.feed_next = feed_next,
 		.feed_done = feed_done,
 		.cursor_get = engine_cursor_get,
+		.snapshot = snapshot_now,
 		.stats = engine_stats,
 		.close = engine_close,
 	};

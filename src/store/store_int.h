@@ -4,6 +4,8 @@
 
 #include "store/store.h"
 
+struct snapshot; /* store/view.h */
+
 struct store_ops {
 	void (*append)(struct store *s, struct store_append *append);
 	int (*recent)(struct store *s, int64_t since_ns, store_recent_fn *each, void *context);
@@ -19,6 +21,7 @@ struct store_ops {
 	int (*feed_next)(struct store *s, struct store_feed *f, struct feed_page *ret_page);
 	void (*feed_done)(struct store *s, struct store_feed *f); /* NULL: nothing to do */
 	int (*cursor_get)(struct store *s, struct slice name, uint64_t *ret_seq);
+	int (*snapshot)(struct store *s, struct snapshot *ret_snapshot); /* NULL: has none */
 	struct store_stats (*stats)(struct store *s);
 	void (*close)(struct store *s);
 };

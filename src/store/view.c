@@ -178,6 +178,11 @@ void snapshot_init(struct snapshot *s, struct view *view)
 		s->marks[i] = runs_mark(&view->heads[i]->runs);
 }
 
+int store_snapshot(struct store *store, struct snapshot *ret_snapshot)
+{
+	return store->ops->snapshot ? store->ops->snapshot(store, ret_snapshot) : -EOPNOTSUPP;
+}
+
 void snapshot_done(struct snapshot *s)
 {
 	s->view = view_unref(s->view);

@@ -84,6 +84,9 @@ struct snapshot {
 void snapshot_init(struct snapshot *s, struct view *view);
 void snapshot_done(struct snapshot *s);
 
+/* The store as it is now; snapshot_done().  -EOPNOTSUPP from an engine that keeps no views. */
+int store_snapshot(struct store *store, struct snapshot *ret_snapshot);
+
 /* Appends all rows of a trace, from segments and heads, in order of arrival.  -ENOENT when there is
  * none; -E2BIG when there are more than STORE_TRACE_ROWS; -EBADMSG and others when a piece cannot
  * be read. */
