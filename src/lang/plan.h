@@ -254,7 +254,7 @@ enum plan_aggregate_kind {
 	AGG_STDDEV,
 	AGG_DISTINCT,
 	AGG_QUANTILE,  /* parameters: one or more q in 0 … 1; several give a list */
-	AGG_HISTOGRAM, /* a list of [lower bound, count] */
+	AGG_HISTOGRAM, /* a list of [upper bound, count], a doubling each */
 	AGG_TOPK,      /* parameters: k */
 	AGG_FIRST,     /* by (anchor's raw time, trace, tuple): the same every time */
 	AGG_LAST,

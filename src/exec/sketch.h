@@ -1,0 +1,45 @@
+/* exec/sketch.h - how numbers are spread, in little memory: quantiles and histograms.
+ *
+ * Buckets are logarithmic: a number falls into one by its sign, its exponent and the first six bits
+ * of its mantissa, so a bucket is at most 1/64 of its lower bound wide, and its middle is wrong by
+ * at most 1 part in 128 (SKETCH_ERROR) for any number, negative ones too; 0 is exact.  Sketches
+ * merge by addition, in any order and with the same result.  Weights are added as they are, so
+ * sampled data has its quantiles, too.
+ *
+ * Not a t-digest: its error depends on the order of merging, and it cannot be said what it is. */
+#ifndef CAUSET_EXEC_SKETCH_H
+#define CAUSET_EXEC_SKETCH_H
+
+#include "base/arena.h"
+
+#define SKETCH_ERROR (1.0 / 128)
+#define SKETCH_PER   64 /* buckets to a doubling */
+#define SKETCH_PAGE  16 /* of them in a page */
+
+struct sketch {
+	/* Pages by their numbers, from `first` on; NULL where nothing fell into.  The number of a
+	 * page grows with the numbers in it. */
+	double **pages;
+	int32_t first;
+	uint32_t page_n, capacity;
+	double zero;   /* weight of 0 (and of -0 and what is smaller than any normal number) */
+	double weight; /* of all */
+	double min, max;
+};
+
+void sketch_init(struct sketch *s);
+
+/* NaN is passed over.  Memory comes from the arena.  False when out of memory. */
+bool sketch_add(struct sketch *s, struct arena *arena, double number, double weight);
+
+bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from);
+
+/* The number below which the share q of the weight lies, 0 ≤ q ≤ 1; NaN if there is none. */
+double sketch_quantile(const struct sketch *s, double q);
+
+/* Buckets with something in them, from below: `each` gets the bounds [low, high) and the weight. */
+void sketch_each(const struct sketch *s,
+		 void (*each)(void *context, double low, double high, double weight),
+		 void *context);
+
+#endif
