@@ -17,6 +17,7 @@
 #include "store/operations.h"
 #include "store/parts.h"
 #include "store/retain.h"
+#include "store/span_walk.h"
 
 #define MEMORY_DEFAULT         ((size_t)1 << 30)
 #define FLUSH_DEFAULT          ((size_t)32 << 20)
@@ -303,6 +304,17 @@ static int engine_find(struct store *s, const struct store_query *query,
 	return r;
 }
 
+static int engine_spans(struct store *s, const struct store_walk *walk)
+{
+	struct snapshot snapshot;
+	int r;
+
+	engine_snapshot(engine_of(s), &snapshot);
+	r = snapshot_spans(&snapshot, walk);
+	snapshot_done(&snapshot);
+	return r;
+}
+
 static int engine_all(struct store *s, struct event_set *ret_set)
 {
 	struct snapshot snapshot;
@@ -453,6 +465,7 @@ static struct engine *engine_new(const struct engine_options *options)
 		.find = engine_find,
 		.services = engine_services,
 		.operations = engine_operations,
+		.spans = engine_spans,
 		.all = engine_all,
 		.feed_next = feed_next,
 		.feed_done = feed_done,

@@ -14,6 +14,7 @@
 #include "store/manifest.h"
 #include "store/operation_tally.h"
 #include "store/runs.h"
+#include "store/span_walk.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 
@@ -299,6 +300,37 @@ static int memory_operations(struct store *s, struct operation_list *ret_list)
 	return r;
 }
 
+/* Under the read lock, so the callback must not come back to the store. */
+static int memory_spans(struct store *s, const struct store_walk *walk)
+{
+	struct memory_store *m = memory_of(s);
+	struct span_gather spans = {0};
+	struct event_set set = {0};
+	int r = 0;
+
+	pthread_rwlock_rdlock(&m->lock);
+	for (uint32_t i = 0; r == 0 && i < runs_mark(&m->runs).traces; i++) {
+		int64_t start_ns, duration_ns;
+
+		event_set_clear(&set);
+		if (!runs_events(&m->runs, runs_mark(&m->runs), i, &set)) {
+			r = -ENOMEM;
+			break;
+		}
+		trace_bounds(set.refs, set.n, &start_ns, &duration_ns);
+		if ((walk->from_ns && start_ns < walk->from_ns) ||
+		    (walk->to_ns && start_ns >= walk->to_ns))
+			continue;
+		r = span_gather_rows(&spans, set.refs, set.n);
+		if (r == 0)
+			r = span_gather_show(&spans, runs_trace_id(&m->runs, i), walk);
+	}
+	pthread_rwlock_unlock(&m->lock);
+	event_set_done(&set);
+	span_gather_done(&spans);
+	return r;
+}
+
 /* Batches are numbered from 1, without gaps. */
 static int memory_feed_next(struct store *s, struct store_feed *f, struct feed_page *ret_page)
 {
@@ -373,6 +405,7 @@ int memory_store_open(size_t bytes_limit, struct store **ret_store)
 		.find = memory_find,
 		.services = memory_services,
 		.operations = memory_operations,
+		.spans = memory_spans,
 		.all = memory_all,
 		.feed_next = memory_feed_next,
 		.cursor_get = memory_cursor_get,

@@ -68,9 +68,9 @@ static int group_services(struct segment_group *g, struct service_tally *tally)
 		const struct shape *shape = &shapes->rows[codes[names->rows[i]]];
 
 		if (shape_is_block(shape))
-			r = service_tally_add(tally, tables_service(t, shape->resource),
-					      column_text(names, i), 1,
-					      shape->status == STATUS_ERROR);
+			r = service_tally_add(
+				tally, tables_service(t, shape->resource), column_text(names, i), 1,
+				shape->status == STATUS_ERROR, service_kind_bit(shape->kind));
 	}
 	return r;
 }
@@ -101,7 +101,8 @@ static int segment_services(struct segment *s, const struct segment_tables *t,
 		if (shape->rows > 0 && shape_is_block(shape) && shape->name != NAME_VARIES)
 			r = service_tally_add(tally, tables_service(t, shape->resource),
 					      tables_text(t, shape->name), shape->rows,
-					      shape->status == STATUS_ERROR ? shape->rows : 0);
+					      shape->status == STATUS_ERROR ? shape->rows : 0,
+					      service_kind_bit(shape->kind));
 	}
 	for (uint32_t i = 0; r == 0 && i < tables_groups(t); i++) {
 		if (!zone_has_names(t, i))

@@ -12,6 +12,7 @@
 struct pair {
 	struct slice service, operation;
 	uint64_t spans, errors;
+	uint32_t kinds;
 };
 
 struct service_tally {
@@ -69,11 +70,13 @@ static int fold(const struct service_tally *p, struct service_list *list)
 			last++;
 		s->name = arena_dup(list->arena, p->rows[i].service);
 		s->operations = arena_zalloc(list->arena, last - i, sizeof(struct slice));
-		if (!s->operations)
+		s->kinds = arena_zalloc(list->arena, last - i, sizeof(*s->kinds));
+		if (!s->operations || !s->kinds)
 			return -ENOMEM;
 		for (; i < last; i++) {
 			s->spans += p->rows[i].spans;
 			s->errors += p->rows[i].errors;
+			s->kinds[s->operation_n] = p->rows[i].kinds;
 			s->operations[s->operation_n++] =
 				arena_dup(list->arena, p->rows[i].operation);
 		}
@@ -101,8 +104,14 @@ struct service_tally *service_tally_free(struct service_tally *t)
 	return NULL;
 }
 
+uint32_t service_kind_bit(int32_t kind)
+{
+	return kind >= KIND_UNSPECIFIED && kind <= KIND_CONSUMER ? 1U << kind
+								 : 1U << KIND_UNSPECIFIED;
+}
+
 int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
-		      uint64_t spans, uint64_t errors)
+		      uint64_t spans, uint64_t errors, uint32_t kinds)
 {
 	struct pair *pair = pair_get(t, service, operation);
 
@@ -110,6 +119,7 @@ int service_tally_add(struct service_tally *t, struct slice service, struct slic
 		return -ENOMEM;
 	pair->spans += spans;
 	pair->errors += errors;
+	pair->kinds |= kinds;
 	return 0;
 }
 
@@ -123,7 +133,7 @@ int service_tally_rows(struct service_tally *t, const struct event_ref *refs, si
 		if (e->type == EVENT_SPAN || e->type == EVENT_BEGIN)
 			r = service_tally_add(t, batch_service(refs[i].batch, e),
 					      batch_text(refs[i].batch, e->name), 1,
-					      e->status == STATUS_ERROR);
+					      e->status == STATUS_ERROR, service_kind_bit(e->kind));
 	}
 	return r;
 }
@@ -134,7 +144,8 @@ int service_tally_merge(struct service_tally *to, const struct service_tally *fr
 
 	for (size_t i = 0; r == 0 && i < from->n; i++)
 		r = service_tally_add(to, from->rows[i].service, from->rows[i].operation,
-				      from->rows[i].spans, from->rows[i].errors);
+				      from->rows[i].spans, from->rows[i].errors,
+				      from->rows[i].kinds);
 	return r;
 }
 

@@ -61,6 +61,11 @@ int store_operations(struct store *s, struct operation_list *ret_list)
 	return s->ops->operations(s, ret_list);
 }
 
+int store_spans(struct store *s, const struct store_walk *walk)
+{
+	return s->ops->spans(s, walk);
+}
+
 int store_all(struct store *s, struct event_set *ret_set)
 {
 	return s->ops->all(s, ret_set);

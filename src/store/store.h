@@ -135,6 +135,7 @@ struct service_summary {
 	struct slice name;
 	uint64_t spans, errors;
 	struct slice *operations; /* sorted */
+	uint32_t *kinds;          /* of each: a bit for every enum span_kind its spans have */
 	size_t operation_n;
 };
 
@@ -165,6 +166,33 @@ struct operation_list {
 
 int store_operations(struct store *s, struct operation_list *ret_list);
 void operation_list_done(struct operation_list *list);
+
+/* One span as store_spans() shows it.  Texts are good during the call. */
+struct span_seen {
+	struct trace_id trace_id;
+	span_id_t id;
+	struct slice service, name;
+	uint64_t time_ns, duration_ns; /* raw; the duration of a span that has ended */
+	bool ended;
+	int32_t kind, status; /* enum span_kind, enum span_status; others as they came */
+	/* Of its parent, where the trace has it.  The server's side of an id that both sides have
+	 * (Zipkin) has the client's side as its parent. */
+	bool has_parent;
+	struct slice parent_service;
+	int32_t parent_kind;
+	uint64_t parent_duration_ns;
+};
+
+struct store_walk {
+	int64_t from_ns, to_ns; /* traces that start in [from, to); 0: no bound */
+	/* Anything but 0 ends the walk and is returned. */
+	int (*span)(void *context, const struct span_seen *span);
+	void *context;
+};
+
+/* Shows every span of the traces in a window once, however often it came, in any order.  A call
+ * takes as long as there is data in the window: for workers. */
+int store_spans(struct store *s, const struct store_walk *walk);
 
 /* Everything there is: a snapshot for exports.  In the order of arrival as far as the engine still
  * knows it; the rows of a trace are in any case.  -E2BIG when it is too much to be held at once:

@@ -17,6 +17,7 @@ struct store_ops {
 	int (*find)(struct store *s, const struct store_query *query, struct trace_list *ret_list);
 	int (*services)(struct store *s, struct service_list *ret_list);
 	int (*operations)(struct store *s, struct operation_list *ret_list);
+	int (*spans)(struct store *s, const struct store_walk *walk);
 	int (*all)(struct store *s, struct event_set *ret_set);
 	int (*feed_next)(struct store *s, struct store_feed *f, struct feed_page *ret_page);
 	void (*feed_done)(struct store *s, struct store_feed *f); /* NULL: nothing to do */

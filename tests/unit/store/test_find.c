@@ -14,6 +14,7 @@
 #include "store/memory.h"
 #include "store/operations.h"
 #include "store/scan.h"
+#include "store/span_walk.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 
@@ -86,8 +87,14 @@ static void add_row(struct batch *b, struct rng *rng, uint32_t traces, uint32_t 
 	store_be64(e->trace_id.b + 8, trace);
 	e->trace_id.b[0] = 1;
 	e->type = rng_below(rng, 8) == 0 ? (uint8_t)rng_below(rng, EVENT_TYPES) : EVENT_SPAN;
-	e->id1 = rng_next(rng);
-	e->id2 = rng_below(rng, 3) ? rng_next(rng) : 0;
+	/* Some have an id that is a parent's, some both sides of one. */
+	e->id1 = rng_below(rng, 3) ? rng_next(rng) : 1 + rng_below(rng, 9);
+	e->id2 = rng_below(rng, 3) ? 1 + rng_below(rng, 12) : 0;
+	e->kind = (int32_t)rng_below(rng, 7);
+	if (rng_below(rng, 4) == 0) {
+		e->format = FORMAT_ZIPKIN;
+		e->bits = rng_below(rng, 2) ? EVENT_SHARED : 0;
+	}
 	/* A trace without times has none in any piece: see "not promised" in store_find.md. */
 	e->time_ns = trace % 13 == 0 ? 0 : T0 + trace * 1000 + rng_below(rng, 500);
 	e->end_ns = rng_below(rng, 15) == 0 ? 0 : e->time_ns + rng_below(rng, 3000);
@@ -453,6 +460,8 @@ static void same_services(struct world *w)
 		assert_int_equal(a.rows[i].operation_n, b.rows[i].operation_n);
 		for (size_t k = 0; k < a.rows[i].operation_n; k++)
 			assert_true(slice_eq(a.rows[i].operations[k], b.rows[i].operations[k]));
+		assert_memory_equal(a.rows[i].kinds, b.rows[i].kinds,
+				    a.rows[i].operation_n * sizeof(*a.rows[i].kinds));
 	}
 	service_list_done(&a);
 	service_list_done(&b);
@@ -484,12 +493,67 @@ static void operations_add_up_to_the_same(void **state)
 	world_close(&w);
 }
 
+/* What a walk has shown, whatever the order. */
+struct shown {
+	uint64_t sum, spans, with_parent;
+};
+
+static uint64_t text_hash(struct slice text, uint64_t seed)
+{
+	return hash_bytes(text.p ? text.p : "", text.n, seed);
+}
+
+static int note_span(void *context, const struct span_seen *s)
+{
+	struct shown *v = context;
+	uint64_t hash = hash_bytes(s->trace_id.b, sizeof(s->trace_id.b), 1);
+
+	hash = text_hash(s->name, text_hash(s->service, hash));
+	hash = hash_u64(s->id, hash_u64(s->time_ns, hash_u64(s->duration_ns, hash)));
+	hash = hash_u64((uint64_t)(uint32_t)s->kind << 32 | (uint32_t)s->status, hash);
+	hash = text_hash(s->parent_service, hash_u64(s->has_parent, hash_u64(s->ended, hash)));
+	v->sum += hash;
+	v->spans++;
+	v->with_parent += s->has_parent;
+	return 0;
+}
+
+static void a_walk_shows_every_span_with_its_parent(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 41; seed <= 46; seed++) {
+		struct world w;
+
+		world_open(&w, seed, seed % 2 ? 60 : 5, 200);
+		for (int window = 0; window < 2; window++) {
+			struct shown a = {0}, b = {0};
+			struct store_walk walk = {
+				.from_ns = window ? (int64_t)T0 + 20 * 1000 : 0,
+				.to_ns = window ? (int64_t)T0 + 50 * 1000 : 0,
+				.span = note_span,
+				.context = &a,
+			};
+
+			assert_int_equal(store_spans(w.memory, &walk), 0);
+			walk.context = &b;
+			assert_int_equal(snapshot_spans(&w.snapshot, &walk), 0);
+			assert_int_equal(a.spans, b.spans);
+			assert_int_equal(a.with_parent, b.with_parent);
+			assert_int_equal(a.sum, b.sum);
+			if (!window)
+				assert_true(a.with_parent > 0 && a.with_parent < a.spans);
+		}
+		world_close(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_questions_get_the_same_answers),
 		cmocka_unit_test(a_scan_in_parts_shows_every_trace_once_and_whole),
 		cmocka_unit_test(operations_add_up_to_the_same),
+		cmocka_unit_test(a_walk_shows_every_span_with_its_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

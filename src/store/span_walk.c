@@ -1,0 +1,164 @@
+/* store/span_walk.c - every span of the traces in a window, from columns where that is possible. */
+#include "store/span_walk.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "store/scan.h"
+#include "store/span_gather_int.h"
+#include "store/store_int.h"
+#include "store/summary.h"
+
+#define ROWS_TOGETHER ((size_t)1 << 17) /* of one trace */
+
+struct walking {
+	const struct store_walk *walk;
+	struct span_gather spans;
+	struct event_set held;
+};
+
+static bool starts_inside(const struct store_walk *w, int64_t start_ns)
+{
+	return !(w->from_ns && start_ns < w->from_ns) && !(w->to_ns && start_ns >= w->to_ns);
+}
+
+/* The columns of a group that spans are read from. */
+struct columns {
+	const struct segment_tables *tables;
+	const struct shapes *shapes;
+	const uint32_t *codes;
+	const uint64_t *times, *durations, *ids, *parents;
+	const struct group_column *names; /* NULL: all are in shapes */
+	uint32_t next_name;
+};
+
+static int columns_read(struct segment_group *g, struct columns *c)
+{
+	int r;
+
+	*c = (struct columns){.tables = group_tables(g), .shapes = tables_shapes(group_tables(g))};
+	if ((r = group_shapes(g, &c->codes)) < 0 || (r = group_times(g, &c->times)) < 0 ||
+	    (r = group_durations(g, &c->durations)) < 0 || (r = group_ids(g, &c->ids)) < 0 ||
+	    (r = group_parents(g, &c->parents)) < 0)
+		return r;
+	r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &c->names);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* Rows are asked for in order. */
+static struct slice name_of(struct columns *c, const struct shape *s, uint32_t row)
+{
+	const struct group_column *names = c->names;
+
+	if (s->name != NAME_VARIES)
+		return tables_text(c->tables, s->name);
+	while (names && c->next_name < names->n && names->rows[c->next_name] < row)
+		c->next_name++;
+	if (!names || c->next_name == names->n || names->rows[c->next_name] != row)
+		return slice_of("", 0);
+	return column_text(names, c->next_name);
+}
+
+static int gather_rows(struct span_gather *spans, struct columns *c, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct shape *s = &c->shapes->rows[c->codes[i]];
+		struct gathered_span span;
+
+		if (!shape_is_block(s))
+			continue;
+		span = (struct gathered_span){
+			.seen = {.service = tables_service(c->tables, s->resource),
+				 .name = name_of(c, s, i),
+				 .time_ns = c->times[i],
+				 .duration_ns = c->durations[i],
+				 .kind = s->kind,
+				 .status = s->status},
+			.id = c->ids[i],
+			.parent = c->parents[i],
+			.finished = s->type == EVENT_SPAN,
+			.shared = event_is_shared(s->format, s->bits),
+		};
+		if (!span_gather_add(spans, &span))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int walk_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
+{
+	struct walking *w = context;
+	const struct group_piece *pieces;
+	const struct group_zone *zone = group_zone(g);
+	struct columns c;
+	uint32_t all;
+	int r;
+
+	/* Every piece here is a whole trace, so the zone map speaks of whole traces. */
+	if ((w->walk->from_ns && zone->start_max_ns < w->walk->from_ns) ||
+	    (w->walk->to_ns && zone->start_min_ns >= w->walk->to_ns))
+		return 0;
+	r = group_pieces(g, &pieces, &all);
+	if (r == 0)
+		r = columns_read(g, &c);
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		const struct group_piece *p = &pieces[indices[i]];
+
+		if (!starts_inside(w->walk, p->start_ns))
+			continue;
+		r = gather_rows(&w->spans, &c, p->first, p->rows);
+		if (r == 0)
+			r = span_gather_show(&w->spans, p->id, w->walk);
+	}
+	return r;
+}
+
+/* A trace put together from several places comes in pages, which are held until all are there; of a
+ * giant, as many as may be held: a parent in other pages is not seen then. */
+static int hold(struct walking *w, const struct event_ref *refs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!event_set_add(&w->held, (struct batch *)(uintptr_t)refs[i].batch,
+				   refs[i].index, 1))
+			return -ENOMEM;
+	return 0;
+}
+
+static int show_rows(struct walking *w, struct trace_id id, const struct event_ref *refs, size_t n)
+{
+	int64_t start_ns, duration_ns;
+	int r;
+
+	trace_bounds(refs, n, &start_ns, &duration_ns);
+	if (!starts_inside(w->walk, start_ns))
+		return 0;
+	r = span_gather_rows(&w->spans, refs, n);
+	return r < 0 ? r : span_gather_show(&w->spans, id, w->walk);
+}
+
+static int walk_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
+		      bool more)
+{
+	struct walking *w = context;
+	int r;
+
+	if (!more && w->held.n == 0)
+		return show_rows(w, id, refs, n);
+	r = hold(w, refs, n);
+	if (r < 0 || (more && w->held.n < ROWS_TOGETHER))
+		return r;
+	r = show_rows(w, id, w->held.refs, w->held.n);
+	event_set_clear(&w->held);
+	return r;
+}
+
+int snapshot_spans(const struct snapshot *s, const struct store_walk *walk)
+{
+	struct walking w = {.walk = walk};
+	const struct scan scan = {.group = walk_group, .trace = walk_trace, .context = &w};
+	int r = snapshot_scan(s, &scan);
+
+	span_gather_done(&w.spans);
+	event_set_done(&w.held);
+	return r;
+}
