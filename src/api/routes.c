@@ -7,6 +7,8 @@
 #include "api/receive.h"
 #include "api/search.h"
 #include "api/trace_get.h"
+#include "api/zipkin_lists.h"
+#include "api/zipkin_traces.h"
 
 #define POSTED "application/x-protobuf, application/json, application/protobuf"
 
@@ -29,6 +31,26 @@ const struct route routes[] = {
 	{"POST", "/causet.v1.EventService/Export", SERVICE_OTLP_GRPC, ROLE_INGEST, 0, NULL,
 	 receive_events},
 	{"POST", "/api/v2/spans", SERVICE_ZIPKIN, ROLE_INGEST, 0, POSTED, receive_zipkin},
+
+	{"GET", "/api/v2/services", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_services},
+	{"GET", "/api/v2/spans", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_span_names},
+	{"GET", "/api/v2/remoteServices", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_remote_services},
+	{"GET", "/api/v2/traces", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_traces},
+	{"GET", "/api/v2/trace/{id}", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_trace},
+	{"GET", "/api/v2/traceMany", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_trace_many},
+	{"GET", "/api/v2/dependencies", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_dependencies},
+	{"GET", "/api/v2/autocompleteKeys", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_autocomplete_keys},
+	{"GET", "/api/v2/autocompleteValues", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_autocomplete_values},
+	{"GET", "/zipkin/config.json", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 zipkin_config},
+	{"GET", "/info", SERVICE_ZIPKIN, ROUTE_OPEN, ROUTE_NO_BODY, NULL, zipkin_info},
+	{"GET", "/health", SERVICE_ZIPKIN, ROUTE_OPEN, ROUTE_NO_BODY, NULL, zipkin_health},
 
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},

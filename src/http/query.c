@@ -12,7 +12,7 @@ static int hex(char c)
 }
 
 /* Decodes into the arena; without anything to decode the input itself is the result. */
-static int decode(struct arena *arena, struct slice in, struct slice *ret_out)
+static int decode_with(struct arena *arena, struct slice in, bool plus, struct slice *ret_out)
 {
 	char *out;
 	size_t n = 0;
@@ -25,7 +25,7 @@ static int decode(struct arena *arena, struct slice in, struct slice *ret_out)
 	if (!out)
 		return -ENOMEM;
 	for (size_t i = 0; i < in.n; i++) {
-		if (in.p[i] == '+') {
+		if (plus && in.p[i] == '+') {
 			out[n++] = ' ';
 		} else if (in.p[i] != '%') {
 			out[n++] = in.p[i];
@@ -41,6 +41,16 @@ static int decode(struct arena *arena, struct slice in, struct slice *ret_out)
 	}
 	*ret_out = slice_of(out, n);
 	return 0;
+}
+
+static int decode(struct arena *arena, struct slice in, struct slice *ret_out)
+{
+	return decode_with(arena, in, true, ret_out);
+}
+
+int http_path_decode(struct http_request *req, struct slice part, struct slice *ret_text)
+{
+	return decode_with(&req->arena, part, false, ret_text);
 }
 
 /* Raw pair at *at: true while there is one. */

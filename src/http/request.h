@@ -56,6 +56,9 @@ int http_query_get(struct http_request *req, const char *name, struct slice *ret
 int http_query_next(struct http_request *req, size_t *at, struct slice *ret_name,
 		    struct slice *ret_value);
 
+/* A part of the path, percent-decoded, in the request's arena.  -EINVAL, -ENOMEM. */
+int http_path_decode(struct http_request *req, struct slice part, struct slice *ret_text);
+
 /* Has the client gone away?  Any thread; true means the answer will be dropped. */
 bool http_request_cancelled(const struct http_request *req);
 

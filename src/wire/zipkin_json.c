@@ -384,7 +384,7 @@ static void put_tags(struct json_writer *w, const struct zipkin_span *s)
 	json_end_object(w);
 }
 
-static void put_span(struct json_writer *w, const struct zipkin_span *s)
+void zipkin_json_put_span(struct json_writer *w, const struct zipkin_span *s)
 {
 	static const char *const kinds[] = {[KIND_SERVER] = "SERVER",
 					    [KIND_CLIENT] = "CLIENT",
@@ -420,7 +420,7 @@ void zipkin_json_put(struct json_writer *w, const struct event_ref *refs, size_t
 	for (size_t i = 0; i < n;) {
 		i += zipkin_span_from(refs + i, n - i, &span, &is_span);
 		if (is_span)
-			put_span(w, &span);
+			zipkin_json_put_span(w, &span);
 		w->out->failed |= span.failed;
 	}
 	json_end_array(w);

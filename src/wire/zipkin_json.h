@@ -20,4 +20,9 @@ void zipkin_json_encode(const struct event_ref *refs, size_t n, struct buffer *o
 /* The same as one value of a larger text. */
 void zipkin_json_put(struct json_writer *w, const struct event_ref *refs, size_t n);
 
+struct zipkin_span;
+
+/* One span. */
+void zipkin_json_put_span(struct json_writer *w, const struct zipkin_span *s);
+
 #endif
