@@ -49,8 +49,8 @@ const struct route routes[] = {
 	 zipkin_autocomplete_values},
 	{"GET", "/zipkin/config.json", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 zipkin_config},
-	{"GET", "/info", SERVICE_ZIPKIN, ROUTE_OPEN, ROUTE_NO_BODY, NULL, zipkin_info},
-	{"GET", "/health", SERVICE_ZIPKIN, ROUTE_OPEN, ROUTE_NO_BODY, NULL, zipkin_health},
+	{"GET", "/info", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_info},
+	{"GET", "/health", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_health},
 
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},
