@@ -37,7 +37,7 @@ static inline void expr_memo_freep(struct expr_memo **m)
 
 struct expr_env {
 	const struct value *columns; /* COLUMN; may be NULL where there are none */
-	/* FIELD, ATTR, and calls about the element's trace (CRITICAL_PATH_TIME, WHAT_IF). */
+	/* FIELD, ATTR, and calls about the element's trace (WHAT_IF). */
 	struct value (*element)(void *context, const struct plan_expr *e);
 	void *context;
 	struct arena *arena; /* texts and lists that are made */

@@ -235,6 +235,28 @@ static struct value call_numbers(const struct plan_expr *e, struct value a)
 	}
 }
 
+#define WINDOWS_MOST 1000 /* that one instant lies in */
+
+/* Begins of the windows, a multiple of `slide` each, that an instant lies in: oldest first. */
+static struct value windows(struct expr_env *env, struct value time, int64_t width, int64_t slide)
+{
+	int64_t last, n;
+	struct value *list;
+
+	if (time.type != V_TIME || time.i < 0 || width <= 0 || slide <= 0)
+		return value_nil();
+	last = time.i - time.i % slide;
+	n = time.i - last < width ? (width - 1 - (time.i - last)) / slide + 1 : 0;
+	if (n > WINDOWS_MOST)
+		return expr_fail(env, -E2BIG);
+	list = arena_alloc(env->arena, (size_t)(n ? n : 1) * sizeof(*list));
+	if (!list)
+		return expr_fail(env, -ENOMEM);
+	for (int64_t i = 0; i < n; i++)
+		list[i] = value_of(V_TIME, last - (n - 1 - i) * slide);
+	return value_list(list, (uint32_t)n);
+}
+
 static struct value call_texts(struct expr_env *env, const struct plan_expr *e,
 			       const struct value *args, uint32_t n)
 {
@@ -263,6 +285,8 @@ static struct value call_texts(struct expr_env *env, const struct plan_expr *e,
 		return extreme(args, n, -1);
 	case CALL_GREATEST:
 		return extreme(args, n, 1);
+	case CALL_WINDOWS:
+		return windows(env, args[0], b.i, c.i);
 	case CALL_MOVING_AVERAGE:
 		return expr_moving_average(env, e, args[0]);
 	default:
@@ -295,7 +319,7 @@ struct value expr_call(struct expr_env *env, const struct plan_expr *e)
 {
 	struct value args[ARGS_MOST] = {{0}};
 
-	if (e->function == CALL_CRITICAL_PATH_TIME || e->function == CALL_WHAT_IF)
+	if (e->function == CALL_WHAT_IF)
 		return env->element(env->context, e);
 	if (e->function == CALL_IF)
 		return call_if(env, e);

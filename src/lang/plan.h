@@ -203,9 +203,9 @@ enum plan_function {
 	CALL_LEAST, /* of its arguments */
 	CALL_GREATEST,
 	CALL_MOVING_AVERAGE, /* of the rows so far, in the order they come */
+	CALL_WINDOWS, /* (time, width, slide): a list of the begins of the windows it lies in */
 	/* Only in sources: about the element's trace. */
-	CALL_CRITICAL_PATH_TIME, /* of the element, as F_CRITICAL */
-	CALL_WHAT_IF,            /* plan_expr.changes */
+	CALL_WHAT_IF, /* plan_expr.changes: the duration of the trace after them */
 	PLAN_FUNCTIONS
 };
 
@@ -338,7 +338,8 @@ enum plan_op {
 	PLAN_SEQUENCE,
 	PLAN_FILTER,
 	PLAN_PROJECT,
-	PLAN_UNNEST, /* R4: one tuple for each element of a list-valued column */
+	PLAN_PICK,   /* the N causally first or last tuples of each trace */
+	PLAN_UNNEST, /* R4: one tuple for each element of a list; a column that holds none stays */
 	PLAN_GROUP,
 	PLAN_SORT,
 	PLAN_LIMIT,
@@ -490,6 +491,9 @@ struct plan_node {
 			const struct plan_pack *pack;      /* of the second input; NULL: as it is */
 			const struct plan_pack *pack_main; /* of the first */
 			struct slice alias;                /* of the partner */
+			/* Further condition on a pair, over both inputs' columns (before packing);
+			 * asked of those that were picked.  Or NULL. */
+			const struct plan_expr *rest;
 		} hbjoin;
 		struct {
 			enum plan_join join;
@@ -512,6 +516,10 @@ struct plan_node {
 		struct {
 			const struct plan_expr *const *exprs; /* column_n of them */
 		} project;
+		struct {
+			enum plan_pick pick;
+			uint32_t n;
+		} pick;
 		struct {
 			const uint32_t *slots; /* the same slot may not come twice */
 			uint32_t slot_n;       /* several: every combination */
