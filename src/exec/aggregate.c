@@ -221,6 +221,59 @@ int aggregate_add(const struct aggregate *a, void *state, struct arena *arena, s
 	}
 }
 
+/* --- partial ones --- */
+
+static int count_many(struct agg_count *c, struct arena *arena, struct value n,
+		      const struct sample *s)
+{
+	if (!value_is_number(n))
+		return 0;
+	if (s->weight == 1 && n.type != V_FLOAT) {
+		c->n += (uint64_t)n.i;
+		return 0;
+	}
+	if (!cluster_get(&c->cluster, arena))
+		return -ENOMEM;
+	cluster_add(c->cluster, s, value_number(n), 0);
+	return 0;
+}
+
+static int avg_many(struct agg_sum *a, struct arena *arena, struct value sum, struct value n,
+		    const struct sample *s)
+{
+	if (!value_is_number(sum) || !value_is_number(n))
+		return 0;
+	if (s->weight == 1) {
+		a->n += (uint64_t)n.i - 1; /* sum_add() counts one */
+		return sum_add(a, arena, sum, s);
+	}
+	type_join(&a->type, sum.type);
+	if (!cluster_get(&a->cluster, arena))
+		return -ENOMEM;
+	cluster_add(a->cluster, s, value_number(n), value_number(sum));
+	return 0;
+}
+
+int aggregate_combine(const struct aggregate *a, void *state, struct arena *arena,
+		      struct value partial, struct value times, const struct sample *s)
+{
+	if (value_is_nil(times))
+		times = value_int(1);
+	switch (a->kind) {
+	case AGG_COUNT:
+		return count_many(state, arena, value_arithmetic(VALUE_MUL, partial, times), s);
+	case AGG_SUM:
+		return sum_add(state, arena, value_arithmetic(VALUE_MUL, partial, times), s);
+	case AGG_AVG:
+		if (partial.type != V_LIST || partial.n != 2)
+			return 0;
+		return avg_many(state, arena, value_arithmetic(VALUE_MUL, partial.list[0], times),
+				value_arithmetic(VALUE_MUL, partial.list[1], times), s);
+	default:
+		return aggregate_add(a, state, arena, partial, s);
+	}
+}
+
 /* --- merging --- */
 
 static int clusters_merge(struct cluster **to, struct arena *arena, struct cluster *from)

@@ -94,6 +94,12 @@ size_t aggregate_bytes(const struct aggregate *a);
 int aggregate_add(const struct aggregate *a, void *state, struct arena *arena, struct value v,
 		  const struct sample *sample);
 
+/* Adds what a partial aggregate over rows of the same trace came to (enum plan_stage), `times`
+ * times (NIL: once): of COUNT a number, of SUM the sum, of AVG a list of sum and count, of MIN and
+ * MAX themselves.  -ENOMEM. */
+int aggregate_combine(const struct aggregate *a, void *state, struct arena *arena,
+		      struct value partial, struct value times, const struct sample *sample);
+
 /* The result is in `to`; `from` must not be used but for aggregate_done().  Text that `from` has
  * in its arena is copied.  -ENOMEM. */
 int aggregate_merge(const struct aggregate *a, void *to, struct arena *arena, void *from);
