@@ -1,8 +1,9 @@
 /* catalog/catalog.h - the small mutable state of a server, in one SQLite file.
  *
- * Tokens, rules for redaction and thinning, and the audit log live here; spans never do.  The
- * server and the command line open the same file at the same time: SQLite orders the writers, and a
- * running server notices another process's change within CATALOG_POLL_NS (see catalog_generation).
+ * Tokens, rules for redaction and thinning, tracepoints and the audit log live here; spans never
+ * do.  The server and the command line open the same file at the same time: SQLite orders the
+ * writers, and a running server notices another process's change within CATALOG_POLL_NS (see
+ * catalog_generation).
  *
  * A handle may be used by any thread; it is internally locked. */
 #ifndef CAUSET_CATALOG_CATALOG_H

@@ -60,6 +60,14 @@ static const char *const steps[] = {
 	" attributes TEXT NOT NULL,"  /* one a line */
 	" created_ns INTEGER NOT NULL"
 	") STRICT;",
+
+	/* 3: tracepoints */
+	"CREATE TABLE tracepoint ("
+	" name TEXT PRIMARY KEY,"
+	" text TEXT NOT NULL,"
+	" owner TEXT NOT NULL,"
+	" updated_ns INTEGER NOT NULL"
+	") STRICT, WITHOUT ROWID;",
 };
 
 static int read_number(sqlite3 *db, const char *sql, int64_t *ret_value, struct error *e)
