@@ -118,6 +118,10 @@ static void engine_append(struct store *s, struct store_append *append)
 		append->done(append, r);
 		return;
 	}
+	if (e->options.read_only) {
+		refuse(e, append, REFUSED_DISK, -EROFS);
+		return;
+	}
 	if (atomic_fetch_add(&e->memory, bytes) + bytes > e->options.memory_bytes) {
 		atomic_fetch_sub(&e->memory, bytes);
 		refuse(e, append, REFUSED_MEMORY, -ENOBUFS);
@@ -268,12 +272,16 @@ static int log_open(struct engine *e, struct error *error)
 
 static int engine_recent(struct store *s, int64_t since_ns, store_recent_fn *each, void *context)
 {
-	return wal_recent(engine_of(s)->wal, since_ns, each, context);
+	struct engine *e = engine_of(s);
+
+	return e->wal ? wal_recent(e->wal, since_ns, each, context) : 0;
 }
 
 static uint64_t engine_hash_seed(struct store *s)
 {
-	return wal_hash_seed(engine_of(s)->wal);
+	struct engine *e = engine_of(s);
+
+	return e->wal ? wal_hash_seed(e->wal) : 0;
 }
 
 static int engine_trace(struct store *s, struct trace_id id, struct event_set *ret_set)
@@ -364,7 +372,7 @@ static int engine_operations(struct store *s, struct operation_list *ret_list)
 static void counters_read(struct engine *e, struct store_stats *stats)
 {
 	struct engine_counters *c = &e->counters;
-	struct wal_stats log = wal_stats(e->wal);
+	struct wal_stats log = e->wal ? wal_stats(e->wal) : (struct wal_stats){0};
 
 	for (int i = 0; i < STORE_REFUSALS; i++)
 		stats->refused[i] = atomic_load(&c->refused[i]);
@@ -487,6 +495,7 @@ static struct engine *engine_new(const struct engine_options *options)
 	e->fs = o->fs ? o->fs : fs_real();
 	e->dir = strdup(o->dir);
 	o->dir = e->dir;
+	o->manual |= o->read_only;
 	o->memory_bytes = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT;
 	o->flush_bytes = o->flush_bytes ? o->flush_bytes : FLUSH_DEFAULT;
 	o->flush_bytes_most =
@@ -520,10 +529,10 @@ int engine_open(const struct engine_options *options, struct store **ret_store, 
 
 	if (!e)
 		return error_set(error, -ENOMEM, "out of memory");
-	r = engine_recover(e, error);
-	if (r == 0)
+	r = e->options.read_only ? engine_read(e, error) : engine_recover(e, error);
+	if (r == 0 && !e->options.read_only)
 		r = log_open(e, error);
-	if (r == 0 && !options->manual)
+	if (r == 0 && !e->options.manual)
 		r = background_start(e, &e->background, error);
 	if (r < 0) {
 		engine_free(e);
@@ -535,29 +544,31 @@ int engine_open(const struct engine_options *options, struct store **ret_store, 
 
 int engine_flush(struct store *s)
 {
-	return flush_all(engine_of(s));
+	return engine_of(s)->options.read_only ? -EROFS : flush_all(engine_of(s));
 }
 
 int engine_compact(struct store *s, bool all)
 {
-	return compact_until_done(engine_of(s), all);
+	return engine_of(s)->options.read_only ? -EROFS : compact_until_done(engine_of(s), all);
 }
 
 int engine_compact_once(struct store *s, bool all)
 {
 	static const struct compact_pace at_once = {0};
 
+	if (engine_of(s)->options.read_only)
+		return -EROFS;
 	return compact_once(engine_of(s), all ? COMPACT_ALL : COMPACT_IDLE, &at_once);
 }
 
 int engine_retain(struct store *s)
 {
-	return retain(engine_of(s), clock_wall_ns());
+	return engine_of(s)->options.read_only ? -EROFS : retain(engine_of(s), clock_wall_ns());
 }
 
 int engine_settle(struct store *s)
 {
-	int r = flush_all(engine_of(s));
+	int r = engine_flush(s);
 
 	if (r == 0)
 		r = engine_retain(s);

@@ -36,6 +36,11 @@ struct engine_options {
 	 */
 	bool manual;
 
+	/* Reads what is there and changes nothing in the folder, on which a server may be running:
+	 * everything that was acknowledged when opening began is there, and what comes later is
+	 * not.  Appends get -EROFS.  Implies `manual`. */
+	bool read_only;
+
 	/* Told what was found wrong and what was done about it, one sentence each; also later, from
 	 * background threads.  May be NULL. */
 	void (*report)(void *context, const char *text);

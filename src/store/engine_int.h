@@ -32,7 +32,7 @@ struct engine {
 	struct engine_options options; /* with defaults filled in */
 	struct fs *fs;
 	char *dir;
-	struct wal *wal; /* NULL until recovery is over */
+	struct wal *wal; /* NULL until recovery is over, and where nothing may be changed */
 	struct engine_counters counters;
 	_Atomic size_t memory; /* bytes of batches in heads and on their way there */
 	struct background *background;
@@ -104,5 +104,8 @@ uint64_t engine_number(struct engine *e);
 
 /* Reads the manifest, opens segments, removes leftovers, replays the log: engine_open()'s work. */
 int engine_recover(struct engine *e, struct error *error);
+
+/* The same for a folder that must not be changed, log and all. */
+int engine_read(struct engine *e, struct error *error);
 
 #endif
