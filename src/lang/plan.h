@@ -287,7 +287,8 @@ struct plan_aggregate {
 /* --- spansets --- */
 
 enum plan_set_op {
-	SET_FILTER, /* blocks for which the predicate is true; NULL: all */
+	SET_FILTER, /* blocks (of left, if it is there) for which the predicate is true; NULL: all
+		     */
 	SET_AND,    /* both sides' blocks, if both have some in the trace */
 	SET_OR,     /* both sides' blocks */
 	SET_RELATION,
@@ -509,6 +510,8 @@ struct plan_node {
 			const struct plan_step *steps; /* inputs[i] is steps[i].input */
 			uint32_t step_n;
 			const struct plan_node *until; /* or NULL; also the last of inputs */
+			/* Over the columns below: of the match as a whole; or NULL. */
+			const struct plan_expr *rest;
 		} sequence; /* columns: those of the steps that are not absent, in order */
 		struct {
 			const struct plan_expr *predicate;

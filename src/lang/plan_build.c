@@ -191,6 +191,17 @@ bool expr_has_column(const struct plan_expr *e)
 	return false;
 }
 
+bool expr_is_constant(const struct plan_expr *e)
+{
+	if (e->kind == X_COLUMN || e->kind == X_FIELD || e->kind == X_ATTR ||
+	    (e->kind == X_CALL && e->function == CALL_WHAT_IF))
+		return false;
+	for (uint32_t i = 0; e->kind != X_CONST && i < e->n; i++)
+		if (!expr_is_constant(e->args[i]))
+			return false;
+	return true;
+}
+
 void expr_columns(const struct plan_expr *e, bool *used)
 {
 	if (!expr_has_column(e))

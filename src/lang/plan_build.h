@@ -49,6 +49,8 @@ void expr_columns(const struct plan_expr *e, bool *used);
 /* Are all columns it uses in [from, to)?  True for one without any. */
 bool expr_within(const struct plan_expr *e, uint32_t from, uint32_t to);
 bool expr_has_column(const struct plan_expr *e);
+/* Depends on nothing: neither column nor element. */
+bool expr_is_constant(const struct plan_expr *e);
 
 /* A node with these inputs (copied) and no columns. */
 struct plan_node *build_node(struct plan_build *b, enum plan_op op,

@@ -1,0 +1,74 @@
+/* exec/run.h - one result of a query while it is computed.
+ *
+ *   run_node()      any operator: rows to a sink, on the caller's thread
+ *   column_run()    the column path, where a plan is about single spans: columns of segments
+ *   tuples_scan()   the trace path: every trace of the snapshot, on all cores; its tuples go to a
+ *                   consumer of each thread
+ *
+ * What looks across traces (GROUP, SORT, SERIES, DISTINCT …) is built on tuples_scan() with a state
+ * of its own for each thread, merged at the end, or, above other such operators, on run_node(). */
+#ifndef CAUSET_EXEC_RUN_H
+#define CAUSET_EXEC_RUN_H
+
+#include "exec/budget.h"
+#include "exec/query.h"
+#include "exec/weight.h"
+
+#define RUN_THREADS_MOST 64
+
+struct run {
+	const struct plan *plan;
+	const struct query_run *options;
+	unsigned rules_off;      /* enum query_rule */
+	unsigned threads;        /* 1 … RUN_THREADS_MOST */
+	struct plan_range range; /* what is asked about; 0: no bound */
+	double range_seconds;    /* for rates; 0: not known */
+	struct budget budget;
+	struct error *error; /* of the thread that called query_run() */
+
+	/* Statistics: any thread adds. */
+	_Atomic uint64_t traces, rows, traces_pruned, segments, tuples_packed;
+	_Atomic bool clock_rule; /* an answer leaned on a clock: W102 */
+	_Atomic bool estimated;  /* a weight was not 1 */
+	_Atomic bool giants;     /* a trace was too large for what was asked of it */
+};
+
+/* Rows of an operator.  plus_minus may be NULL.  Anything but 0 ends the run; SINK_FULL is no
+ * failure: nobody needs more. */
+#define SINK_FULL 1
+struct run_sink {
+	int (*row)(void *context, const struct value *values, const double *plus_minus);
+	void *context;
+};
+
+/* 0, SINK_FULL, or a negative errno. */
+int run_node(struct run *run, const struct plan_node *node, const struct run_sink *sink);
+
+/* --- the column path --- */
+
+/* 0 when the rows were given; -EOPNOTSUPP when this operator, or what is below it, is not for
+ * columns; other negative errno.  `node` may be GROUP, SERIES, SORT, LIMIT, PROJECT, FILTER …, over
+ * a SOURCE of spans or blocks or a SPANSET that is one FILTER. */
+int column_run(struct run *run, const struct plan_node *node, const struct run_sink *sink);
+
+/* --- the trace path --- */
+
+/* A tuple of an operator below which nothing looks across traces. */
+struct tuple {
+	const struct value *values; /* column_n of the operator */
+	struct sample sample;       /* weight, trace, raw time of its anchor, a number for ties */
+};
+
+/* Can tuples_scan() run it? */
+bool node_is_per_trace(const struct plan_node *node);
+
+/* How many threads it will use: consumers are told by their number below this. */
+unsigned tuples_threads(const struct run *run);
+
+/* Calls add(context, thread, tuple) for every tuple, for each thread one at a time; tuples of a
+ * trace come together.  Values are good during the call.  Anything but 0 ends the scan and is
+ * returned. */
+typedef int tuples_add_fn(void *context, unsigned thread, const struct tuple *tuple);
+int tuples_scan(struct run *run, const struct plan_node *node, tuples_add_fn *add, void *context);
+
+#endif
