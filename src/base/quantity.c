@@ -80,6 +80,7 @@ static const struct {
 	{SLICE("m"), 60 * NS_PER_S},
 	{SLICE("h"), 3600 * NS_PER_S},
 	{SLICE("d"), 86400 * NS_PER_S},
+	{SLICE("w"), 7 * 86400 * NS_PER_S},
 };
 
 static int64_t unit_take(struct slice *rest)

@@ -15,4 +15,11 @@
 int lang_parse(struct slice text, enum lang_dialect dialect, struct arena *arena,
 	       struct diags *diags, struct ast_program **ret_program);
 
+struct tokens;
+
+/* The same from tokens that were read before, which learn what the parser knows of the layout: for
+ * the formatter. */
+int lang_parse_tokens(struct tokens *tokens, enum lang_dialect dialect, struct arena *arena,
+		      struct diags *diags, struct ast_program **ret_program);
+
 #endif

@@ -327,7 +327,7 @@ enum word_place {
  *   > an order a -> b     * "*" or nothing        p a scalar (for a pipe, a scalar pipe)
  *   C a change            N a bare name           f a condition on the elements
  *   t a time constant
- * "?" behind a letter: it may be left out; "+" behind the last: again and again.
+ * "?" behind a letter: it may be left out; "+" behind the last: once or more often.
  * Result: a type_tag, or one of these. */
 enum word_result {
 	RESULT_FIRST = -1,   /* the type of the first argument */
