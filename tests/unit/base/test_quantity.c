@@ -83,10 +83,11 @@ static void durations_are_gos(void **state)
 		{"1h30m", 5400 * NS_PER_S},
 		{"1h2m3.5s", 3723500 * NS_PER_MS},
 		{"2d", 2 * 86400 * NS_PER_S},
+		{"1w", 7 * 86400 * NS_PER_S},
 		{"-1h", -3600 * NS_PER_S},
 		{"+5m", 300 * NS_PER_S},
 	};
-	static const char *const bad[] = {"", "-", "5", "s", "1h5", "1 h", "1w", "1hh", "--1s"};
+	static const char *const bad[] = {"", "-", "5", "s", "1h5", "1 h", "1y", "1hh", "--1s"};
 	int64_t ns;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
