@@ -21,7 +21,14 @@ struct scanning {
 	/* Pieces of the group at hand that are whole traces. */
 	uint32_t *pieces;
 	size_t piece_capacity;
+	/* For rows: traces in several places, and the groups of the segment at hand in which they
+	 * have rows, or may. */
+	size_t joint_n;
+	uint8_t *joint_groups;
+	size_t joint_capacity;
 };
+
+#define JOINT_LOOKED_UP 2000 /* traces; with more of them every group is looked at */
 
 static bool in_part(const struct scan *scan, struct trace_id id)
 {
@@ -125,14 +132,87 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 			r = 0; /* its turn comes by the hash of its id */
 			continue;
 		}
-		if (zone->continues && i == 0)
+		if (!s->scan->rows && zone->continues && i == 0)
 			continue; /* shown where it begins */
-		if (zone->continued && i + 1 == n)
+		if (!s->scan->rows && zone->continued && i + 1 == n)
 			r = visit_whole(s, pieces[i].id);
 		else
 			s->pieces[whole++] = i;
 	}
 	return r == 0 ? show_pieces(s, g, pieces, whole) : r;
+}
+
+/* --- rows one by one --- */
+
+static void joint_count(struct scanning *s, size_t split_n)
+{
+	const struct view *v = s->snapshot->view;
+
+	s->joint_n = split_n;
+	for (size_t h = 0; h < v->head_n; h++)
+		s->joint_n += s->snapshot->marks[h].traces;
+}
+
+static int mark_candidates(struct scanning *s, struct segment *segment, struct trace_id id)
+{
+	uint32_t groups[SEGMENT_MAX_CANDIDATES];
+	int n = segment_candidates(segment, id, groups);
+
+	for (int i = 0; i < n; i++)
+		s->joint_groups[groups[i]] = 1;
+	return n < 0 ? n : 0;
+}
+
+/* Which groups of the segment hold rows of traces in several places?  A trace that goes on in the
+ * next group is marked there, too. */
+static int mark_joint(struct scanning *s, struct segment *segment)
+{
+	const struct view *v = s->snapshot->view;
+	uint32_t groups = segment_info(segment)->groups;
+	const struct segment_tables *tables;
+	const struct trace_id *split;
+	size_t n;
+	int r = view_split(s->snapshot->view, &split, &n);
+
+	if (r < 0)
+		return r;
+	joint_count(s, n);
+	if (!vec_reserve(&s->joint_groups, &s->joint_capacity, groups + 1, 1))
+		return -ENOMEM;
+	memset(s->joint_groups, s->joint_n > JOINT_LOOKED_UP, groups + 1);
+	if (s->joint_n == 0 || s->joint_n > JOINT_LOOKED_UP)
+		return 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = mark_candidates(s, segment, split[i]);
+	for (size_t h = 0; h < v->head_n; h++)
+		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++)
+			r = mark_candidates(s, segment, runs_trace_id(&v->heads[h]->runs, t));
+	if (r == 0)
+		r = segment_pin(segment, &tables);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 1; i < groups; i++)
+		if (tables_zone(tables, i)->continues && s->joint_groups[i - 1])
+			s->joint_groups[i] = 1;
+	segment_unpin(segment);
+	return 0;
+}
+
+/* One group of the part's share. */
+static int scan_one(struct scanning *s, struct segment *segment, uint32_t number,
+		    struct segment_group **g)
+{
+	const struct scan *scan = s->scan;
+	int r;
+
+	if (scan->wanted && !scan->wanted(scan->context, segment, number))
+		return 0;
+	r = *g ? group_reopen(*g, number) : group_open(segment, number, g);
+	if (r < 0)
+		return r;
+	if (scan->rows && !s->joint_groups[number])
+		return scan->group(scan->context, *g, NULL, 0);
+	return scan_group(s, *g);
 }
 
 static int scan_groups(struct scanning *s)
@@ -144,15 +224,14 @@ static int scan_groups(struct scanning *s)
 	for (size_t i = 0; r == 0 && i < v->segment_n; i++) {
 		_cleanup_(group_closep)
 		struct segment_group *g = NULL;
-		uint32_t groups = segment_info(v->segments[i]->segment)->groups;
+		struct segment *segment = v->segments[i]->segment;
+		uint32_t groups = segment_info(segment)->groups;
 
-		for (uint32_t k = 0; r == 0 && k < groups; k++, number++) {
-			if (s->scan->parts > 1 && number % s->scan->parts != s->scan->part)
-				continue;
-			r = g ? group_reopen(g, k) : group_open(v->segments[i]->segment, k, &g);
-			if (r == 0)
-				r = scan_group(s, g);
-		}
+		if (s->scan->rows)
+			r = mark_joint(s, segment);
+		for (uint32_t k = 0; r == 0 && k < groups; k++, number++)
+			if (s->scan->parts <= 1 || number % s->scan->parts == s->scan->part)
+				r = scan_one(s, segment, k, &g);
 	}
 	return r;
 }
@@ -168,5 +247,6 @@ int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
 		r = scan_joint(&s);
 	id_set_done(&s.seen);
 	free(s.pieces);
+	free(s.joint_groups);
 	return r;
 }

@@ -12,6 +12,11 @@
 struct scan {
 	uint32_t part, parts; /* which of how many; parts 0 or 1: all */
 
+	/* Rows are looked at one by one: pieces of larger traces may come in groups, too, as long
+	 * as none of their rows can come again.  `group` is needed, and gets NULL for `pieces` when
+	 * all rows of the group are to be looked at; then no ids were read. */
+	bool rows;
+
 	/* Pieces that are whole traces, in a group: indices into group_pieces().  NULL: they come
 	 * through `trace`, too.  Anything but 0 ends the scan and is returned. */
 	int (*group)(void *context, struct segment_group *group, const uint32_t *pieces,
@@ -21,6 +26,8 @@ struct scan {
 	 * trace (giants come in pages). */
 	int (*trace)(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
 		     bool more);
+	/* May rule a group out by its zone before it is opened: false.  NULL: none is. */
+	bool (*wanted)(void *context, struct segment *segment, uint32_t group);
 	void *context;
 };
 
