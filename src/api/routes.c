@@ -3,6 +3,8 @@
 
 #include "api/backup.h"
 #include "api/health.h"
+#include "api/jaeger_lists.h"
+#include "api/jaeger_traces.h"
 #include "api/metrics.h"
 #include "api/receive.h"
 #include "api/search.h"
@@ -51,6 +53,17 @@ const struct route routes[] = {
 	 zipkin_config},
 	{"GET", "/info", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_info},
 	{"GET", "/health", SERVICE_ZIPKIN, ROLE_READ, ROUTE_NO_BODY, NULL, zipkin_health},
+
+	{"GET", "/api/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_services},
+	{"GET", "/api/services/{service}/operations", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_service_operations},
+	{"GET", "/api/operations", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_operations},
+	{"GET", "/api/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_traces},
+	{"GET", "/api/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_trace},
+	{"GET", "/api/dependencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_dependencies},
+	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
+	 jaeger_transform},
 
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},

@@ -369,17 +369,22 @@ static size_t put_trace(struct jaeger_writer *j, const struct event_ref *refs, s
 	return at;
 }
 
-void jaeger_json_put_traces(struct json_writer *w, const struct event_ref *refs, size_t n)
+void jaeger_json_put_trace(struct json_writer *w, const struct event_ref *refs, size_t n)
 {
 	struct jaeger_writer j = {.w = w};
 
 	map_init(&j.process_map);
-	json_begin_array(w);
 	for (size_t at = to_span(refs, n, 0); at < n;)
 		at += put_trace(&j, refs + at, n - at);
-	json_end_array(w);
 	map_done(&j.process_map);
 	free(j.processes);
+}
+
+void jaeger_json_put_traces(struct json_writer *w, const struct event_ref *refs, size_t n)
+{
+	json_begin_array(w);
+	jaeger_json_put_trace(w, refs, n);
+	json_end_array(w);
 }
 
 void jaeger_json_encode(const struct event_ref *refs, size_t n, struct buffer *out)
