@@ -5,6 +5,7 @@
 #include "api/health.h"
 #include "api/jaeger_lists.h"
 #include "api/jaeger_traces.h"
+#include "api/jaeger_v3.h"
 #include "api/metrics.h"
 #include "api/receive.h"
 #include "api/search.h"
@@ -62,6 +63,23 @@ const struct route routes[] = {
 	{"GET", "/api/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_trace},
 	{"GET", "/api/dependencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 jaeger_dependencies},
+	{"GET", "/api/v3/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_v3_services},
+	{"GET", "/api/v3/operations", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_v3_operations},
+	{"GET", "/api/v3/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_v3_traces},
+	{"POST", "/api/v3/traces", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY, NULL,
+	 jaeger_v3_traces},
+	{"GET", "/api/v3/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_v3_trace},
+	{"GET", "/api/v3/trace-summaries", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_v3_summaries},
+	{"POST", "/api/v3/trace-summaries", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY, NULL,
+	 jaeger_v3_summaries},
+	{"GET", "/api/v3/dependencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_v3_dependencies},
+	{"GET", "/api/v3/capabilities", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_v3_capabilities},
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
 

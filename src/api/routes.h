@@ -16,7 +16,8 @@ struct route {
 	void (*handle)(struct http_request *req, struct api *api);
 };
 
-#define ROUTE_NO_BODY 1024 /* GETs may carry a little */
+#define ROUTE_NO_BODY    1024    /* GETs may carry a little */
+#define ROUTE_SMALL_BODY 1048576 /* a question */
 
 /* Ends with a row without a path. */
 extern const struct route routes[];

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "wire/decode.h"
+#include "wire/json_writer.h"
 
 /* An ExportTraceServiceRequest or TracesData.  Spans without a usable trace or span id are rejected
  * rows.  -EBADMSG: not JSON, or not of this shape.  -ENOMEM, -E2BIG: from the batch. */
@@ -33,6 +34,9 @@ int otlp_json_refuse_metrics(struct slice body, struct decode_tally *tally, stru
  * without a newline; other rows are passed over.  A span's points and links must stand right behind
  * it.  Rows that follow each other with the same resource and scope share their group. */
 void otlp_json_encode_traces(const struct event_ref *refs, size_t n, struct buffer *out);
+
+/* The same as items of a list that the caller has begun: "resourceSpans":[…]. */
+void otlp_json_put_resource_spans(struct json_writer *w, const struct event_ref *refs, size_t n);
 
 /* The same for LOG rows, as an ExportLogsServiceRequest. */
 void otlp_json_encode_logs(const struct event_ref *refs, size_t n, struct buffer *out);

@@ -305,14 +305,13 @@ static void put_scope_group(struct json_writer *w, const struct otlp_json_reques
 	json_end_object(w);
 }
 
-void otlp_json_put_groups(struct json_writer *w, const struct otlp_json_request *q,
-			  const struct event_ref *refs, size_t n)
+/* The groups as items of a list. */
+static void put_items(struct json_writer *w, const struct otlp_json_request *q,
+		      const struct event_ref *refs, size_t n)
 {
 	struct rows rows = {refs, n};
 
 	pass_over(&rows, 0, q);
-	json_put_name(w, q->groups);
-	json_begin_array(w);
 	while (rows.n > 0) {
 		struct event_ref lead = rows.refs[0];
 		const struct resource *resource = &lead.batch->resources[event_get(lead)->resource];
@@ -327,6 +326,14 @@ void otlp_json_put_groups(struct json_writer *w, const struct otlp_json_request 
 		put_text(w, "schemaUrl", lead.batch, resource->schema_url);
 		json_end_object(w);
 	}
+}
+
+void otlp_json_put_groups(struct json_writer *w, const struct otlp_json_request *q,
+			  const struct event_ref *refs, size_t n)
+{
+	json_put_name(w, q->groups);
+	json_begin_array(w);
+	put_items(w, q, refs, n);
 	json_end_array(w);
 }
 
@@ -344,6 +351,11 @@ static const struct otlp_json_request traces = {"resourceSpans", "scopeSpans", "
 						put_span};
 static const struct otlp_json_request logs = {"resourceLogs", "scopeLogs", "logRecords", is_log,
 					      put_log};
+
+void otlp_json_put_resource_spans(struct json_writer *w, const struct event_ref *refs, size_t n)
+{
+	put_items(w, &traces, refs, n);
+}
 
 void otlp_json_encode_traces(const struct event_ref *refs, size_t n, struct buffer *out)
 {
