@@ -1,13 +1,26 @@
 /* bench/store.c - what keeping spans costs, and what asking for them costs.
  *
- *   bench_store entropy SET [SPANS [STORE]]    what a data set holds, column by column, and what
- * its columns take in a store's folder bench_store size CAUSET [SPANS]            demo: CPU to keep
- * it, bytes on disk bench_store speed CAUSET [SPANS]           random: CPU to keep it; then
- * questions bench_store days CAUSET [SPANS]            demo over ten days: the same, other
- * questions bench_store steady CAUSET [SECONDS]        memory and freshness at 10,000 spans a
- * second bench_store restart CAUSET [GIB]           time to recover after SIGKILL bench_store all
- * CAUSET                     all of it, at full size bench_store FILE CAUSET [SPANS]            as
- * size, with recorded bodies (bench/source.h)
+ *   bench_store entropy SET [SPANS [STORE]]
+ *           what a data set holds, column by column, and what its columns take in a store's folder
+ *   bench_store size CAUSET [SPANS]
+ *           demo: CPU to keep it, bytes on disk
+ *   bench_store speed CAUSET [SPANS]
+ *           random: CPU to keep it; then questions
+ *   bench_store days CAUSET [SPANS]
+ *           demo over ten days: the same, other questions
+ *   bench_store steady CAUSET [SECONDS]
+ *           memory and freshness at 10,000 spans a second
+ *   bench_store restart CAUSET [GIB]
+ *           time to recover after SIGKILL
+ *   bench_store all CAUSET
+ *           all of it, at full size
+ *   bench_store FILE CAUSET [SPANS]
+ *           as size, with recorded bodies (bench/source.h)
+ *   bench_store ask SET FOLDER [WORDS]
+ *           the questions of a set alone, to a folder that an earlier run left behind; with words
+ *           only those that have them in their names
+ *
+ * With BENCH_KEEP in the environment the folder of a run stays, and its name is printed.
  *
  * Each figure stands beside its bar and says MET or NOT MET; the exit status counts what was
  * missed. Figures of other back ends were recorded on the same kind of machine and data, not in
@@ -66,10 +79,21 @@ static int keep_and_ask(const char *causet, const char *set, size_t spans)
 	if (r == 0 && spans <= COLUMNS_MOST)
 		r = store_entropy(set, spans, folder);
 	if (r == 0)
-		r = store_ask(set, &sent);
-	if (*sent.folder && !getenv("BENCH_KEEP"))
+		r = store_ask(set, &sent, "");
+	if (*sent.folder && getenv("BENCH_KEEP"))
+		printf("  kept: %s\n", sent.folder);
+	else if (*sent.folder)
 		forget(&sent);
 	return r;
+}
+
+/* Asks what an earlier run kept. */
+static int ask_again(const char *set, const char *folder, const char *words)
+{
+	static struct store_sent sent;
+
+	snprintf(sent.folder, sizeof(sent.folder), "%s", folder);
+	return store_ask(set, &sent, words);
 }
 
 static int run_all(const char *causet)
@@ -92,7 +116,7 @@ int main(int argc, char **argv)
 	size_t spans = number > 0 ? (size_t)number : 0;
 	int r;
 
-	if (argc < 3 || number < 0) {
+	if (argc < 3 || number < 0 || (strcmp(what, "ask") == 0 && argc < 4)) {
 		fprintf(stderr,
 			"usage: bench_store WHAT CAUSET-OR-SET [NUMBER]; see bench/store.c\n");
 		return 2;
@@ -114,6 +138,8 @@ int main(int argc, char **argv)
 		r = store_steady(causet, spans ? (unsigned)spans : 60);
 	else if (strcmp(what, "restart") == 0)
 		r = store_restart(causet, number > 0 ? number : 1);
+	else if (strcmp(what, "ask") == 0)
+		r = ask_again(causet, argv[3], argc > 4 ? argv[4] : "");
 	else if (strcmp(what, "all") == 0)
 		r = run_all(causet);
 	else

@@ -35,7 +35,8 @@ int store_steady(const char *causet, unsigned seconds);
 /* How long a killed server takes to be back, by what is in its log. */
 int store_restart(const char *causet, double gib);
 
-/* Asks a store on disk the questions of its data set. */
-int store_ask(const char *set, const struct store_sent *sent);
+/* Asks a store on disk the questions of its data set.  Without ids of traces it looks for some.
+ * Only questions that have the words in their names: "" for all. */
+int store_ask(const char *set, struct store_sent *sent, const char *words);
 
 #endif

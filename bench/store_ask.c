@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "bench/counting_fs.h"
 #include "bench/spans.h"
 #include "bench/store.h"
@@ -22,6 +23,7 @@
 #define BAR_READS    3
 #define BAR_CPU_MS   2
 #define BAR_COLD_MS  5
+#define DAYS         10
 #define NS_PER_HOUR  3600000000000LL
 #define NS_PER_S     1000000000LL
 #define SLOW_DEMO_NS (10 * NS_PER_S)
@@ -225,15 +227,13 @@ static const struct question {
 	{"newest 20 by an attribute nothing has", demo_absent, 2, false, true, "VictoriaTraces 6"},
 };
 
-static int ask_one(struct store *s, const struct question *q)
+static int ask_one(struct store *s, const struct question *q, int64_t now_ns)
 {
 	double figures[RUNS], cpus[RUNS];
 	size_t answers = 0;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	for (unsigned i = 0; i < RUNS; i++) {
-		struct asked asked = {.now_ns = now.tv_sec * NS_PER_S};
+		struct asked asked = {.now_ns = now_ns};
 		struct trace_list list;
 		double start, cpu;
 
@@ -296,7 +296,42 @@ static int ask_operations(struct store *s, bool days, bool random)
 	return 0;
 }
 
-int store_ask(const char *set, const struct store_sent *sent)
+/* Ids of traces all over the store's time, for a store whose making nobody watched. */
+static int sample(struct store *s, int64_t newest_ns, struct store_sent *sent)
+{
+	struct rng rng = {1};
+
+	for (size_t i = 0; sent->id_n < TRACES && i < TRACES * 2; i++) {
+		struct store_query query = {.limit = 1};
+		struct trace_list list;
+		int r;
+
+		query.to_ns = newest_ns - (int64_t)rng_below(&rng, DAYS * 24 * NS_PER_HOUR);
+		r = store_find(s, &query, &list);
+		if (r < 0)
+			return r;
+		if (list.n > 0)
+			sent->ids[sent->id_n++] = list.rows[0].id;
+		trace_list_done(&list);
+	}
+	return 0;
+}
+
+/* The last trace's start: what was now when the set was made. */
+static int newest(struct store *s, int64_t *ret_ns)
+{
+	struct store_query query = {.limit = 1};
+	struct trace_list list;
+	int r = store_find(s, &query, &list);
+
+	if (r < 0)
+		return r;
+	*ret_ns = list.n > 0 ? list.rows[0].start_ns : 0;
+	trace_list_done(&list);
+	return 0;
+}
+
+int store_ask(const char *set, struct store_sent *sent, const char *words)
 {
 	bool random = strcmp(set, "random") == 0, days = strcmp(set, "days") == 0;
 	struct counting_fs fs;
@@ -304,6 +339,7 @@ int store_ask(const char *set, const struct store_sent *sent)
 	char folder[128];
 	struct engine_options options = {.fs = &fs.fs, .dir = folder, .manual = true};
 	struct store *s = NULL;
+	int64_t now_ns = 0;
 	int r;
 
 	counting_fs_init(&fs);
@@ -313,13 +349,20 @@ int store_ask(const char *set, const struct store_sent *sent)
 		fprintf(stderr, "bench: %s\n", error.text);
 		return r;
 	}
-	r = ask_traces(s, &fs, folder, sent, days);
+	r = newest(s, &now_ns);
+	if (r == 0 && strstr("trace by id", words)) {
+		if (sent->id_n == 0)
+			r = sample(s, now_ns, sent);
+		if (r == 0)
+			r = ask_traces(s, &fs, folder, sent, days);
+	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(questions); i++)
-		if (questions[i].random == random && (random || days || strcmp(set, "demo") == 0))
-			r = ask_one(s, &questions[i]);
-	if (r == 0)
+		if (questions[i].random == random && strstr(questions[i].name, words) &&
+		    (random || days || strcmp(set, "demo") == 0))
+			r = ask_one(s, &questions[i], now_ns);
+	if (r == 0 && strstr("count by service", words))
 		r = ask_services(s, days);
-	if (r == 0)
+	if (r == 0 && strstr("count and p99 by service and operation", words))
 		r = ask_operations(s, days, random);
 	store_close(s);
 	return r;

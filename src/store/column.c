@@ -28,6 +28,7 @@ struct column_codec *column_codec_new(void)
 	ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_contentSizeFlag, 0);
 	ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_checksumFlag, 0);
 	column_codec_level(c, DEFAULT_LEVEL);
+	column_log_init(c);
 	return TAKE_PTR(c);
 }
 

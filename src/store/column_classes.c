@@ -219,15 +219,17 @@ int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t 
 
 /* --- reading --- */
 
+/* What stands at a slot of a table, in one word, so that a step takes one load: frequency - 1, how
+ * far the slot is inside its symbol's, the symbol. */
+#define PACK_INSIDE SCALE_BITS
+#define PACK_SYMBOL (2 * SCALE_BITS)
+
 struct decoder {
 	uint32_t tables;
-	struct {
-		uint8_t symbol[SCALE];
-		struct share shares[SYMBOLS];
-	} table[];
+	uint32_t slots[][SCALE];
 };
 
-static int read_table(struct column_reader *r, uint8_t *symbol, struct share *shares)
+static int read_table(struct column_reader *r, uint32_t *slots)
 {
 	uint64_t frequency, before = 0;
 	uint8_t first;
@@ -236,6 +238,7 @@ static int read_table(struct column_reader *r, uint8_t *symbol, struct share *sh
 		return -EBADMSG;
 	for (unsigned k = 0; before < SCALE; k++) {
 		uint8_t s = (uint8_t)(first + k), skip;
+		uint32_t word;
 
 		if (k >= SYMBOLS || !column_read_varint(r, &frequency) ||
 		    frequency > SCALE - before)
@@ -246,47 +249,65 @@ static int read_table(struct column_reader *r, uint8_t *symbol, struct share *sh
 			k += skip;
 			continue;
 		}
-		memset(symbol + before, s, frequency);
-		shares[s] = (struct share){(uint16_t)frequency, (uint16_t)before};
+		word = (uint32_t)(frequency - 1) | (uint32_t)s << PACK_SYMBOL;
+		for (uint32_t i = 0; i < frequency; i++)
+			slots[before + i] = word + (i << PACK_INSIDE);
 		before += frequency;
 	}
 	return 0;
 }
 
-/* The symbols proper; `at` … `end` are the words, as bytes. */
-static int read_symbols(const struct decoder *d, const uint8_t *numbers, size_t n,
-			const struct column_context *context, const uint8_t *at, const uint8_t *end,
+/* One symbol.  `at` has a word, or it does not matter which. */
+static inline uint8_t step(const uint32_t *slots, uint32_t *state, const uint8_t **at)
+{
+	uint32_t x = *state, slot = slots[x & (SCALE - 1)], more;
+	uint16_t word;
+
+	memcpy(&word, *at, sizeof(word));
+	x = ((slot & (SCALE - 1)) + 1) * (x >> SCALE_BITS) + (slot >> PACK_INSIDE & (SCALE - 1));
+	more = x < LOWEST;
+	*at += more * sizeof(word);
+	*state = more ? x << 16 | word : x;
+	return (uint8_t)(slot >> PACK_SYMBOL);
+}
+
+/* The first `count` symbols; `at` … `end` are the words, as bytes.  If they are all that there are,
+ * nothing may be left. */
+static int read_symbols(const struct decoder *d, const uint8_t *numbers, size_t count, bool all,
+			const uint32_t *contexts, const uint8_t *at, const uint8_t *end,
 			uint8_t *out)
 {
 	uint32_t states[STATES];
+	size_t i = 0;
 
 	memcpy(states, at, sizeof(states));
 	at += sizeof(states);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t x = states[i % STATES], slot = x & (SCALE - 1);
-		uint8_t number = numbers[context->of[i]], s = d->table[number].symbol[slot];
-		struct share share = d->table[number].shares[s];
+	/* While there is a word for each of the next four, none needs to be looked for. */
+	for (; i + STATES <= count && (size_t)(end - at) >= STATES * 2; i += STATES)
+		for (unsigned k = 0; k < STATES; k++)
+			out[i + k] = step(d->slots[numbers[contexts[i + k]]], &states[k], &at);
+	for (; i < count; i++) { /* the last few */
+		uint8_t copy[2] = {0};
+		const uint8_t *from = copy;
 
-		out[i] = s;
-		x = share.frequency * (x >> SCALE_BITS) + slot - share.before;
-		if (x < LOWEST) {
-			uint16_t word;
-
-			if (at == end)
-				return -EBADMSG;
-			memcpy(&word, at, sizeof(word));
-			at += sizeof(word);
-			x = x << 16 | word;
-		}
-		states[i % STATES] = x;
+		if (end - at >= 2)
+			memcpy(copy, at, sizeof(copy));
+		out[i] = step(d->slots[numbers[contexts[i]]], &states[i % STATES], &from);
+		if (from == copy)
+			continue;
+		if (end - at < 2)
+			return -EBADMSG;
+		at += sizeof(copy);
 	}
+	if (!all)
+		return 0;
 	for (unsigned k = 0; k < STATES; k++)
 		if (states[k] != LOWEST)
 			return -EBADMSG;
 	return at == end ? 0 : -EBADMSG;
 }
 
-int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n,
+int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
 			const struct column_context *context, uint8_t *out)
 {
 	uint64_t contexts, tables, words;
@@ -307,13 +328,13 @@ int column_classes_read(struct column_codec *c, struct column_reader *r, size_t 
 	for (size_t k = 0; k < contexts; k++)
 		if (numbers[k] >= tables)
 			return -EBADMSG;
-	d = column_scratch(c, SLOT_MODES, sizeof(*d) + tables * sizeof(d->table[0]));
+	d = column_scratch(c, SLOT_MODES, sizeof(*d) + tables * sizeof(d->slots[0]));
 	if (!d)
 		return -ENOMEM;
 	for (uint64_t t = 0; e == 0 && t < tables; t++)
-		e = read_table(r, d->table[t].symbol, d->table[t].shares);
+		e = read_table(r, d->slots[t]);
 	if (e < 0 || !column_read_varint(r, &words) || words > n ||
 	    !column_read_block(r, STATES * sizeof(uint32_t) + words * sizeof(uint16_t), &part))
 		return -EBADMSG;
-	return read_symbols(d, numbers, n, context, part.p, part.end, out);
+	return read_symbols(d, numbers, count, count == n, context->of, part.p, part.end, out);
 }

@@ -74,7 +74,17 @@ enum column_slot {
 	SLOTS
 };
 
+/* What the class of a number in LOG form says of it. */
+struct class_facts {
+	uint64_t mask; /* of the bits below the highest */
+	uint64_t top;  /* the highest */
+	uint64_t sign; /* all ones below zero */
+	uint32_t bits; /* below the highest */
+	uint32_t bad;  /* 1: no number has this class */
+};
+
 struct column_codec {
+	struct class_facts classes[256];
 	ZSTD_CCtx *compressor;
 	ZSTD_DCtx *decompressor;
 	struct buffer scratch[SLOTS];
@@ -182,13 +192,16 @@ double column_classes_cost(struct column_codec *c, const uint8_t *classes, size_
 			   const struct column_context *context);
 int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t n,
 			 const struct column_context *context, struct buffer *out);
-int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n,
+/* The first `count` of n. */
+int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
 			const struct column_context *context, uint8_t *out);
 
+void column_log_init(struct column_codec *c);
 int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
 		     const struct column_context *context, struct buffer *out);
-int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,
-		    const struct column_context *context, uint64_t *out);
+/* Values first … first + count - 1; context->of is needed up to there only. */
+int column_log_read(struct column_codec *c, struct column_reader *r, size_t n, size_t first,
+		    size_t count, const struct column_context *context, uint64_t *out);
 
 /* 1 if the DICT form was written, 0 if it does not pay (it would take more than `most` bits). */
 int column_dict_try(struct column_codec *c, const uint64_t *values, size_t n, double most,

@@ -100,13 +100,9 @@ static int read_lz(struct column_codec *c, struct column_reader *r, size_t n, ui
 
 /* The forms that must be decoded from their start to their end. */
 static int read_whole(struct column_codec *c, enum column_form form, struct column_reader *r,
-		      size_t n, enum column_depth depth, const struct column_context *context,
-		      uint64_t *out)
+		      size_t n, enum column_depth depth, uint64_t *out)
 {
 	switch (form) {
-	case COLUMN_LOG:
-	case COLUMN_LOGC:
-		return column_log_read(c, r, n, context, out);
 	case COLUMN_LZ:
 		return read_lz(c, r, n, out);
 	case COLUMN_RUNS:
@@ -140,6 +136,8 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 		return read_for(&r, n, first, count, out);
 	if (form == COLUMN_DELTA && first == 0)
 		return read_delta(&r, n, count, out);
+	if (form == COLUMN_LOG || form == COLUMN_LOGC)
+		return column_log_read(c, &r, n, first, count, context, out);
 	if (form == COLUMN_SCALED)
 		return depth != DEPTH_TOP ? -EBADMSG
 					  : read_scaled(c, &r, n, first, count, context, out);
@@ -150,7 +148,7 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 			return -ENOMEM;
 	}
 	e = form == COLUMN_DELTA ? read_delta(&r, n, first + count, whole)
-				 : read_whole(c, form, &r, n, depth, context, whole);
+				 : read_whole(c, form, &r, n, depth, whole);
 	if (e == 0 && whole != out)
 		memcpy(out, whole + first, count * sizeof(*out));
 	return e;

@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/cleanup.h"
+
 #define MAX_BITS        64
 #define CONTEXT_DENSITY 4  /* values per context at least, on average */
 #define MIN_VALUES      64 /* below, the classes cost more than they save */
@@ -39,20 +41,20 @@ static inline struct cut cut_of(uint64_t value)
 			    .class = (uint8_t)((width ^ (unsigned)sign) - (unsigned)sign)};
 }
 
-/* Bits below the highest of a class, 0 … 63 for every byte. */
-static inline unsigned bits_of_class(uint8_t class)
+void column_log_init(struct column_codec *c)
 {
-	unsigned sign = -(unsigned)(class >> 7), width = ((class ^ sign) - sign) & 0xff;
+	for (unsigned i = 0; i < 256; i++) {
+		unsigned width = i < 128 ? i : 256 - i, bits = width ? width - 1 : 0;
+		bool bad = width > MAX_BITS;
 
-	return (width - (width != 0)) & 63;
-}
-
-static inline uint64_t number_of(uint8_t class, unsigned bits, uint64_t low)
-{
-	uint64_t sign = -(uint64_t)(class >> 7);
-	uint64_t magnitude = (uint64_t)(class != 0) << bits | low;
-
-	return (magnitude ^ sign) - sign;
+		c->classes[i] = (struct class_facts){
+			.mask = bad ? 0 : ((uint64_t)1 << bits) - 1,
+			.top = bad ? 0 : (uint64_t)(width != 0) << bits,
+			.sign = i < 128 ? 0 : UINT64_MAX,
+			.bits = bad ? 0 : bits,
+			.bad = bad,
+		};
+	}
 }
 
 static bool context_pays(const struct column_context *context, size_t n)
@@ -172,44 +174,63 @@ static uint64_t read_slowly(const uint8_t *bytes, size_t size, size_t bit, unsig
 	return (uint64_t)(v >> (bit & 7)) & (((uint64_t)1 << width) - 1);
 }
 
-static void read_bits(const uint8_t *bytes, size_t size, const uint8_t *classes, size_t n,
-		      uint64_t *out)
+/* The numbers of n classes whose bits begin at *bit; moves it behind them. */
+static int read_bits(const struct class_facts *facts, const uint8_t *bytes, size_t size,
+		     const uint8_t *classes, size_t n, size_t *at_bit, uint64_t *out)
 {
-	size_t bit = 0, i = 0;
+	size_t bit = *at_bit, i = 0;
+	uint32_t bad = 0;
 
 	for (; i < n && (bit >> 3) + 8 <= size; i++) {
-		unsigned bits = bits_of_class(classes[i]);
+		const struct class_facts *f = &facts[classes[i]];
 		uint64_t word;
 
 		memcpy(&word, bytes + (bit >> 3), 8);
-		word = word >> (bit & 7) & (((uint64_t)1 << bits) - 1);
-		if (__builtin_expect(bits > 57, 0))
-			word = read_slowly(bytes, size, bit, bits);
-		out[i] = number_of(classes[i], bits, word);
-		bit += bits;
+		word = (word >> (bit & 7) & f->mask) | f->top;
+		if (__builtin_expect(f->bits > 57, 0))
+			word = read_slowly(bytes, size, bit, f->bits) | f->top;
+		out[i] = (word ^ f->sign) - f->sign;
+		bit += f->bits;
+		bad |= f->bad;
 	}
 	for (; i < n; i++) {
-		unsigned bits = bits_of_class(classes[i]);
+		const struct class_facts *f = &facts[classes[i]];
+		uint64_t word = f->top;
 
-		out[i] =
-			number_of(classes[i], bits, bits ? read_slowly(bytes, size, bit, bits) : 0);
-		bit += bits;
+		if (f->bits > size * 8 - MIN(bit, size * 8))
+			return -EBADMSG;
+		if (f->bits)
+			word |= read_slowly(bytes, size, bit, f->bits);
+		out[i] = (word ^ f->sign) - f->sign;
+		bit += f->bits;
+		bad |= f->bad;
 	}
+	*at_bit = bit;
+	return bad ? -EBADMSG : 0;
 }
 
-int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,
-		    const struct column_context *context, uint64_t *out)
+static size_t skip_bits(const struct class_facts *facts, const uint8_t *classes, size_t n)
+{
+	size_t bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bits += facts[classes[i]].bits;
+	return bits;
+}
+
+int column_log_read(struct column_codec *c, struct column_reader *r, size_t n, size_t first,
+		    size_t count, const struct column_context *context, uint64_t *out)
 {
 	bool related = r->p[-1] == COLUMN_LOGC;
 	uint8_t *room = column_scratch(c, SLOT_CLASSES, n);
 	const uint8_t *classes;
-	size_t bits = 0, wrong = 0;
+	size_t bit;
+	int e;
 
 	if (!room)
 		return -ENOMEM;
 	if (related) {
-		int e = column_classes_read(c, r, n, context, room);
-
+		e = column_classes_read(c, r, n, first + count, context, room);
 		if (e < 0)
 			return e;
 		classes = room;
@@ -218,13 +239,12 @@ int column_log_read(struct column_codec *c, struct column_reader *r, size_t n,
 	}
 	if (!classes)
 		return -EBADMSG;
-	for (size_t i = 0; i < n; i++) {
-		wrong |= (size_t)(classes[i] > MAX_BITS && classes[i] < 256 - MAX_BITS);
-		bits += bits_of_class(classes[i]);
-	}
-	if (wrong || (bits + 7) / 8 != column_left(r))
+	bit = skip_bits(c->classes, classes, first);
+	if (bit > column_left(r) * 8)
 		return -EBADMSG;
-	read_bits(r->p, column_left(r), classes, n, out);
+	e = read_bits(c->classes, r->p, column_left(r), classes + first, count, &bit, out);
+	if (e == 0 && first + count == n && (bit + 7) / 8 != column_left(r))
+		return -EBADMSG;
 	r->p = r->end;
-	return 0;
+	return e;
 }

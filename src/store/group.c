@@ -40,23 +40,36 @@ const char *group_error(const struct segment_group *g)
 
 /* --- opening --- */
 
-static int read_to(struct segment_group *g, size_t n)
+static int read_range(struct segment_group *g, size_t from, size_t to)
 {
 	int r;
 
-	if (n <= g->byte_n)
-		return 0;
-	if (!vec_reserve(&g->bytes, &g->byte_capacity, n, 1))
+	/* Room for all of it: blocks that are read later must not move those that are there. */
+	if (!vec_reserve(&g->bytes, &g->byte_capacity, g->zone->bytes, 1))
 		return -ENOMEM;
-	r = fs_read_all(g->segment->fs, g->segment->fd, g->bytes + g->byte_n, n - g->byte_n,
-			g->zone->offset + g->byte_n);
+	r = fs_read_all(g->segment->fs, g->segment->fd, g->bytes + from, to - from,
+			g->zone->offset + from);
 	if (r < 0) {
 		snprintf(g->error, sizeof(g->error), "%s: group %u cannot be read",
 			 g->segment->name, g->number);
 		return r == -ENODATA ? -EBADMSG : r;
 	}
-	g->byte_n = n;
 	return 0;
+}
+
+/* Everything up to here. */
+static int read_to(struct segment_group *g, size_t n)
+{
+	int r = n <= g->byte_n ? 0 : read_range(g, g->byte_n, n);
+
+	if (r == 0)
+		g->byte_n = MAX(g->byte_n, n);
+	return r;
+}
+
+int group_read_whole(struct segment_group *g)
+{
+	return read_to(g, g->zone->bytes);
 }
 
 static int add_column(struct segment_group *g, uint32_t column, struct block_place place)
@@ -98,7 +111,8 @@ static int parse_directory(struct segment_group *g)
 		    !(p = varint_decode(p, end, &bytes)) || end - p < 4 || bytes > room - at ||
 		    n > COLUMN_MAX_VALUES || n == 0)
 			return group_bad(g, "directory");
-		place = (struct block_place){.at = (uint32_t)at, (uint32_t)bytes, (uint32_t)n, 0};
+		place = (struct block_place){
+			.at = (uint32_t)at, .bytes = (uint32_t)bytes, .n = (uint32_t)n};
 		memcpy(&place.checksum, p, 4);
 		p += 4;
 		at += bytes;
@@ -222,6 +236,7 @@ struct segment_group *group_close(struct segment_group *g)
 	free(g->loose);
 	free(g->uuids);
 	free(g->expected);
+	free(g->vars);
 	column_codec_free(g->codec);
 	if (g->segment) {
 		segment_unpin(g->segment);
@@ -248,19 +263,22 @@ const struct group_zone *group_zone(const struct segment_group *g)
 
 /* --- blocks --- */
 
-int group_block_at(struct segment_group *g, const struct block_place *place, const char *what,
+int group_block_at(struct segment_group *g, struct block_place *place, const char *what,
 		   struct slice *ret_block)
 {
 	size_t from = (size_t)g->zone_place->directory_bytes + place->at;
 	int r = 0;
 
-	if (from + place->bytes > g->byte_n)
-		r = read_to(g, g->zone->bytes);
-	if (r < 0)
-		return r;
-	if (!segment_checksum_ok(place->checksum,
-				 (uint32_t)segment_checksum(g->bytes + from, place->bytes)))
-		return group_bad(g, what);
+	if (!place->verified) {
+		if (from + place->bytes > g->byte_n)
+			r = read_range(g, from, from + place->bytes);
+		if (r < 0)
+			return r;
+		if (!segment_checksum_ok(place->checksum,
+					 (uint32_t)segment_checksum(g->bytes + from, place->bytes)))
+			return group_bad(g, what);
+		place->verified = true;
+	}
 	*ret_block = slice_of(g->bytes + from, place->bytes);
 	return 0;
 }
@@ -294,12 +312,21 @@ int group_need_codes(struct segment_group *g)
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < g->zone->shape_n; i++)
-		g->forms[i] = group_shape(g, i)->form;
+		g->forms[i] = g->tables->forms[g->zone->shapes[i]];
 	memset(g->counts, 0, g->zone->shape_n * sizeof(*g->counts));
 	for (uint32_t i = 0; i < g->zone->rows; i++)
 		g->counts[g->codes[i]]++;
 	g->have |= HAVE_CODES;
 	return 0;
+}
+
+int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices)
+{
+	int r = group_need_codes(g);
+
+	if (r == 0)
+		*ret_indices = g->codes;
+	return r;
 }
 
 int group_shapes(struct segment_group *g, const uint32_t **ret_codes)
@@ -448,11 +475,8 @@ static int need_pieces(struct segment_group *g)
 					  .rows = g->piece_first[i + 1] - g->piece_first[i],
 					  .start_ns = g->piece_start[i],
 					  .duration_ns = g->piece_duration[i]};
-		for (uint32_t j = p->first; j < p->first + p->rows && !p->errors; j++) {
-			const struct shape *s = group_shape(g, g->codes[j]);
-
-			p->errors = row_failed(s->type, s->status);
-		}
+		for (uint32_t j = p->first; g->zone->errors && j < p->first + p->rows; j++)
+			p->errors |= (group_form(g, j) & FORM_FAILED) != 0;
 	}
 	if (r == 0)
 		g->have |= HAVE_PIECES;

@@ -161,6 +161,9 @@ int group_piece_times(struct segment_group *g, const int64_t **ret_start_ns,
 
 /* Per row. */
 int group_shapes(struct segment_group *g, const uint32_t **ret_codes); /* segment's shape codes */
+/* The same as indices into group_zone()->shapes: what is worked out for each shape of a group fits
+ * the processor's nearest cache. */
+int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices);
 int group_durations(struct segment_group *g,
 		    const uint64_t **ret_durations); /* end - time, wraps */
 int group_times(struct segment_group *g, const uint64_t **ret_times);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/group_int.h"
 
@@ -32,24 +33,39 @@ int group_need_loose(struct segment_group *g)
 	return r;
 }
 
+int group_need_vars(struct segment_group *g)
+{
+	const struct segment_tables *t = g->tables;
+	int r = group_need_codes(g);
+
+	if (r < 0 || g->have & HAVE_VARS)
+		return r;
+	if (!vec_reserve(&g->vars, &g->var_capacity, (size_t)t->column_n + 1, sizeof(*g->vars)))
+		return -ENOMEM;
+	memset(g->vars, 0, ((size_t)t->column_n + 1) * sizeof(*g->vars));
+	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
+		uint32_t shape = g->zone->shapes[i];
+
+		for (uint32_t v = t->var_first[shape]; v < t->var_first[shape + 1]; v++)
+			g->vars[t->var_columns[v]] += g->counts[i];
+	}
+	g->have |= HAVE_VARS;
+	return 0;
+}
+
 int group_need_expected(struct segment_group *g)
 {
 	const struct segment_tables *t = g->tables;
-	int r = group_need_loose(g);
+	int r = group_need_vars(g);
 
+	if (r == 0)
+		r = group_need_loose(g);
 	if (r < 0 || g->have & HAVE_EXPECTED)
 		return r;
 	if (!vec_reserve(&g->expected, &g->expected_capacity, (size_t)t->column_n + 1,
 			 sizeof(*g->expected)))
 		return -ENOMEM;
-	memset(g->expected, 0, ((size_t)t->column_n + 1) * sizeof(*g->expected));
-	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
-		const struct shape *s = group_shape(g, i);
-
-		for (uint32_t e = s->entry_first; e < s->entry_first + s->entry_n; e++)
-			if (t->entries[e].class == ENTRY_VAR && t->entries[e].type != VALUE_EMPTY)
-				g->expected[t->entry_columns[e]] += g->counts[i];
-	}
+	memcpy(g->expected, g->vars, ((size_t)t->column_n + 1) * sizeof(*g->expected));
 	for (size_t i = 0; i < g->loose_n; i++)
 		g->expected[g->loose[i]] += t->columns[g->loose[i]].type != VALUE_EMPTY;
 	g->have |= HAVE_EXPECTED;
@@ -135,9 +151,7 @@ static int decode_numbers(struct segment_group *g, struct loaded_column *c, stru
 	size_t n = c->place.n;
 	int r;
 
-	free(c->numbers);
-	c->numbers = malloc((n + 1) * sizeof(*c->numbers));
-	if (!c->numbers)
+	if (!vec_reserve(&c->numbers, &c->number_capacity, n + 1, sizeof(*c->numbers)))
 		return -ENOMEM;
 	if (c->view.type == VALUE_DOUBLE)
 		r = column_decode_f64(g->codec, block, n, (double *)(void *)c->numbers);
@@ -150,6 +164,54 @@ static int decode_numbers(struct segment_group *g, struct loaded_column *c, stru
 	return r;
 }
 
+/* How many values each shape of the group has in a column, LOOSE ones apart; the largest of these
+ * numbers.  *ret_n: of all rows. */
+static uint32_t count_vars(const struct segment_group *g, uint32_t column, uint32_t *counts,
+			   uint64_t *ret_n)
+{
+	const struct segment_tables *t = g->tables;
+	bool name = t->columns[column].key == FIELD_NAME;
+	uint32_t most = 0;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
+		uint32_t shape = g->zone->shapes[i], count = 0;
+
+		/* Each row has one name, of a column of its level. */
+		if (name)
+			count = (g->forms[i] & FORM_NAMED) &&
+				t->columns[column].level == t->shape_rows[shape].level;
+		for (uint32_t v = t->var_first[shape]; !name && v < t->var_first[shape + 1]; v++)
+			count += t->var_columns[v] == column;
+		counts[i] = count;
+		most = MAX(most, count);
+		n += (uint64_t)count * g->counts[i];
+	}
+	*ret_n = n;
+	return most;
+}
+
+/* Has the column as many values as the rows say?  Where VAR entries account for all of them, the
+ * list of LOOSE ones need not be read. */
+static int need_count(struct segment_group *g, const struct loaded_column *c)
+{
+	uint64_t n;
+	int r = group_need_codes(g);
+
+	if (r < 0)
+		return r;
+	if (g->have & HAVE_VARS)
+		n = g->vars[c->column];
+	else
+		count_vars(g, c->column, (uint32_t *)(void *)g->scratch, &n);
+	if (n == c->place.n)
+		return 0;
+	r = group_need_expected(g);
+	if (r == 0 && g->expected[c->column] != c->place.n)
+		return group_bad(g, "values");
+	return r;
+}
+
 int group_need_column(struct segment_group *g, struct loaded_column *c)
 {
 	const struct column_key *key = &g->tables->columns[c->column];
@@ -158,11 +220,9 @@ int group_need_column(struct segment_group *g, struct loaded_column *c)
 
 	if (c->decoded)
 		return 0;
-	r = group_need_expected(g);
+	r = need_count(g, c);
 	if (r < 0)
 		return r;
-	if (g->expected[c->column] != c->place.n)
-		return group_bad(g, "values");
 	c->view = (struct group_column){
 		.key = key->key, .level = key->level, .type = key->type, .n = c->place.n};
 	r = group_block_at(g, &c->place, "values", &block);
@@ -175,37 +235,51 @@ int group_need_column(struct segment_group *g, struct loaded_column *c)
 	return r;
 }
 
-/* Walks rows and, of LOOSE entries, the list. */
+/* The rows of VAR values, each shape having counts[shape] of them; `most`: the largest count. */
+static void rows_of_vars(const struct segment_group *g, const uint32_t *counts, uint32_t most,
+			 uint32_t *out)
+{
+	for (uint32_t i = 0, n = 0; i < g->zone->rows; i++) {
+		uint32_t count = counts[g->codes[i]];
+
+		out[n] = i; /* there is room for one more */
+		for (uint32_t k = 1; most > 1 && k < count; k++)
+			out[n + k] = i;
+		n += count;
+	}
+}
+
+/* The same where some are LOOSE. */
+static void rows_of_loose(const struct segment_group *g, const uint32_t *counts, uint32_t column,
+			  uint32_t *out)
+{
+	const uint32_t *loose = g->loose;
+
+	for (uint32_t i = 0, n = 0; i < g->zone->rows; i++) {
+		uint32_t loose_n = group_shape(g, g->codes[i])->loose_n;
+		uint32_t count = counts[g->codes[i]];
+
+		for (uint32_t j = 0; j < loose_n; j++)
+			count += *loose++ == column;
+		while (count-- > 0)
+			out[n++] = i;
+	}
+}
+
 int group_need_column_rows(struct segment_group *g, struct loaded_column *c)
 {
-	const struct segment_tables *t = g->tables;
-	size_t loose = 0;
-	uint32_t n = 0;
+	uint32_t *counts = (uint32_t *)(void *)g->scratch, most;
+	uint64_t n;
 
 	if (c->has_rows)
 		return 0;
-	free(c->rows);
-	c->rows = malloc(((size_t)c->place.n + 1) * sizeof(*c->rows));
-	if (!c->rows)
+	if (!vec_reserve(&c->rows, &c->row_capacity, (size_t)c->place.n + 1, sizeof(*c->rows)))
 		return -ENOMEM;
-	/* How many values each shape has in this column, LOOSE ones apart. */
-	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
-		const struct shape *s = group_shape(g, i);
-
-		g->scratch[i] = 0;
-		for (uint32_t e = s->entry_first; e < s->entry_first + s->entry_n; e++)
-			g->scratch[i] += t->entries[e].class == ENTRY_VAR &&
-					 t->entry_columns[e] == c->column;
-	}
-	for (uint32_t i = 0; i < g->zone->rows; i++) {
-		uint32_t loose_n = group_shape(g, g->codes[i])->loose_n;
-		uint64_t count = g->scratch[g->codes[i]];
-
-		for (uint32_t j = 0; j < loose_n; j++)
-			count += g->loose[loose++] == c->column;
-		while (count-- > 0)
-			c->rows[n++] = i;
-	}
+	most = count_vars(g, c->column, counts, &n);
+	if (n == c->place.n)
+		rows_of_vars(g, counts, most, c->rows);
+	else
+		rows_of_loose(g, counts, c->column, c->rows);
 	c->view.rows = c->rows;
 	c->has_rows = true;
 	return 0;

@@ -9,6 +9,7 @@ struct block_place {
 	uint32_t at, bytes; /* behind the directory */
 	uint32_t n;         /* values */
 	uint32_t checksum;
+	bool verified; /* read, and its checksum is right */
 };
 
 /* A column of values, decoded when first asked for. */
@@ -18,8 +19,10 @@ struct loaded_column {
 	bool decoded, has_rows, by_code;
 	struct group_column view;
 	uint64_t *numbers;
+	size_t number_capacity;
 	struct text_column text;
 	uint32_t *rows;
+	size_t row_capacity;
 };
 
 struct segment_group {
@@ -42,7 +45,7 @@ struct segment_group {
 	size_t row_capacity;
 	uint32_t *codes;  /* local shapes */
 	uint32_t *counts; /* rows of each local shape */
-	uint16_t *forms;  /* of each local shape */
+	uint16_t *forms;  /* of each local shape, with reader_form */
 	uint32_t *shapes;
 	uint64_t *durations, *times, *id1, *id2, *units, *seqs;
 	int32_t *parents; /* rows of the group, or -1 */
@@ -57,9 +60,10 @@ struct segment_group {
 	uint64_t *scratch;      /* two a row */
 	bool no_units, no_seqs; /* those arrays are all zero, for any group */
 
-	/* Values that each column must have, from the shapes of all rows. */
-	uint64_t *expected;
-	size_t expected_capacity;
+	/* Values that each column must have, from the shapes of all rows: all, and those of VAR
+	 * entries alone. */
+	uint64_t *expected, *vars;
+	size_t expected_capacity, var_capacity;
 };
 
 enum group_have {
@@ -74,6 +78,7 @@ enum group_have {
 	HAVE_UUIDS = 512,
 	HAVE_EXPECTED = 1024,
 	HAVE_UNITS = 2048,
+	HAVE_VARS = 4096,
 };
 
 /* Opens a group; with `whole` all of it is read at once. */
@@ -87,8 +92,11 @@ int group_bad(struct segment_group *g, const char *what);
 
 /* The bytes of a block, verified.  -EBADMSG when it has not n values. */
 int group_block(struct segment_group *g, enum group_block block, size_t n, struct slice *ret_block);
-int group_block_at(struct segment_group *g, const struct block_place *place, const char *what,
+int group_block_at(struct segment_group *g, struct block_place *place, const char *what,
 		   struct slice *ret_block);
+
+/* Reads what is not there yet of the group at once: for those who will need most of it. */
+int group_read_whole(struct segment_group *g);
 
 /* What a decoder said, with the block's name where it is damage. */
 int group_decoded(struct segment_group *g, enum group_block block, int r);
@@ -96,6 +104,7 @@ int group_decoded(struct segment_group *g, enum group_block block, int r);
 /* Steps: each makes sure of what it needs. */
 int group_need_codes(struct segment_group *g);
 int group_need_piece_times(struct segment_group *g);
+int group_need_vars(struct segment_group *g);
 int group_need_expected(struct segment_group *g);
 int group_need_loose(struct segment_group *g);
 int group_need_ids(struct segment_group *g); /* id1, id2, parents */

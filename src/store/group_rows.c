@@ -442,8 +442,10 @@ static int need_all(struct segment_group *g)
 {
 	const struct group_piece *pieces;
 	uint32_t n;
-	int r = group_pieces(g, &pieces, &n);
+	int r = group_read_whole(g);
 
+	if (r == 0)
+		r = group_pieces(g, &pieces, &n);
 	if (r == 0)
 		r = group_need_times(g);
 	if (r == 0)

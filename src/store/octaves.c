@@ -1,17 +1,6 @@
 /* store/octaves.c - how numbers are spread: a histogram with 32 bins to each doubling. */
 #include "store/octaves.h"
 
-/* Values of octave k > 0 have k - 1 bits below the five that choose the bin. */
-static unsigned octave_of(uint64_t value)
-{
-	return value < OCTAVE_BINS ? 0 : 63 - (unsigned)__builtin_clzll(value) - 4;
-}
-
-static unsigned bin_of(uint64_t value, unsigned octave)
-{
-	return octave == 0 ? (unsigned)value : (unsigned)(value >> (octave - 1)) % OCTAVE_BINS;
-}
-
 static uint64_t *bins_get(struct octaves *o, struct arena *arena, unsigned octave)
 {
 	if (!o->bins[octave])
@@ -19,18 +8,31 @@ static uint64_t *bins_get(struct octaves *o, struct arena *arena, unsigned octav
 	return o->bins[octave];
 }
 
+bool octaves_add_places(struct octaves *o, struct arena *arena, const uint16_t *places, size_t n,
+			uint64_t max)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned octave = places[i] / OCTAVE_BINS;
+		uint64_t *bins = o->bins[octave];
+
+		if (__builtin_expect(!bins, 0)) {
+			bins = bins_get(o, arena, octave);
+			if (!bins)
+				return false;
+		}
+		bins[places[i] % OCTAVE_BINS]++;
+	}
+	o->n += n;
+	if (max > o->max)
+		o->max = max;
+	return true;
+}
+
 bool octaves_add(struct octaves *o, struct arena *arena, uint64_t value)
 {
-	unsigned octave = octave_of(value);
-	uint64_t *bins = bins_get(o, arena, octave);
+	uint16_t place = octave_place(value);
 
-	if (!bins)
-		return false;
-	bins[bin_of(value, octave)]++;
-	o->n++;
-	if (value > o->max)
-		o->max = value;
-	return true;
+	return octaves_add_places(o, arena, &place, 1, value);
 }
 
 bool octaves_merge(struct octaves *to, struct arena *arena, const struct octaves *from)
@@ -52,7 +54,7 @@ bool octaves_merge(struct octaves *to, struct arena *arena, const struct octaves
 	return true;
 }
 
-/* The middle of a bin. */
+/* The middle of a bin.  Values of octave k > 0 have k - 1 bits below the five that choose it. */
 static uint64_t value_of(unsigned octave, unsigned bin)
 {
 	uint64_t width;

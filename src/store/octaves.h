@@ -8,8 +8,9 @@
 
 #include "base/arena.h"
 
-#define OCTAVE_BINS 32
-#define OCTAVES     60 /* the first holds 0 … 31 one by one; enough for any 64-bit number */
+#define OCTAVE_BINS   32
+#define OCTAVES       60 /* the first holds 0 … 31 one by one; enough for any 64-bit number */
+#define OCTAVE_PLACES (OCTAVES * OCTAVE_BINS)
 
 struct octaves {
 	uint64_t *bins[OCTAVES]; /* [OCTAVE_BINS], or NULL */
@@ -18,6 +19,20 @@ struct octaves {
 
 /* False when out of memory. */
 bool octaves_add(struct octaves *o, struct arena *arena, uint64_t value);
+
+/* A number's place, octave × OCTAVE_BINS + bin, below OCTAVE_PLACES: what is counted can be
+ * remembered in two bytes and counted later. */
+static inline uint16_t octave_place(uint64_t value)
+{
+	unsigned octave = 59 - (unsigned)__builtin_clzll(value | (OCTAVE_BINS - 1));
+
+	return (uint16_t)(octave * OCTAVE_BINS +
+			  (unsigned)(value >> (octave - (octave > 0))) % OCTAVE_BINS);
+}
+
+/* Counts n places whose largest number is max.  False when out of memory. */
+bool octaves_add_places(struct octaves *o, struct arena *arena, const uint16_t *places, size_t n,
+			uint64_t max);
 bool octaves_merge(struct octaves *to, struct arena *arena, const struct octaves *from);
 
 /* The value below which the share q of all lies, 0 ≤ q ≤ 1; 0 if there is none. */

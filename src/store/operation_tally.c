@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/vec.h"
+
+#define WAITING 65536
 
 void operation_tally_init(struct operation_tally *t)
 {
@@ -16,6 +19,9 @@ void operation_tally_done(struct operation_tally *t)
 {
 	arena_done(&t->arena);
 	free(t->rows);
+	free(t->waiting);
+	free(t->counts);
+	free(t->longest);
 	map_done(&t->by_name);
 }
 
@@ -54,6 +60,96 @@ bool operation_tally_span(struct operation_tally *t, uint32_t row, bool error, b
 	r->spans++;
 	r->errors += error;
 	return !ended || octaves_add(&r->durations, &t->arena, duration_ns);
+}
+
+/* Spans of many operations come mixed, and each operation has a histogram of its own.  Brought
+ * together by operation they are counted in the processor's nearest cache. */
+struct tally_waiting {
+	size_t n;
+	uint32_t rows[WAITING];
+	uint16_t places[WAITING]; /* octave_place() */
+	uint16_t sorted[WAITING];
+};
+
+static bool tally_room(struct operation_tally *t)
+{
+	size_t n = t->waiting_rows;
+
+	if (!t->waiting && !(t->waiting = malloc(sizeof(*t->waiting))))
+		return false;
+	if (n == 0)
+		t->waiting->n = 0;
+	if (n == t->n)
+		return true;
+	if (!vec_reserve(&t->counts, &t->count_capacity, t->n + 1, sizeof(*t->counts)) ||
+	    !vec_reserve(&t->longest, &t->longest_capacity, t->n + 1, sizeof(*t->longest)))
+		return false;
+	memset(t->counts + n, 0, (t->n - n) * sizeof(*t->counts));
+	memset(t->longest + n, 0, (t->n - n) * sizeof(*t->longest));
+	t->waiting_rows = t->n;
+	return true;
+}
+
+int operation_tally_settle(struct operation_tally *t)
+{
+	struct tally_waiting *w = t->waiting;
+	uint32_t at = 0;
+	int r = 0;
+
+	if (!w || w->n == 0)
+		return 0;
+	for (size_t i = 0; i < w->n; i++)
+		t->counts[w->rows[i]]++;
+	for (size_t k = 0; k < t->waiting_rows; k++) { /* counts become places */
+		uint32_t count = t->counts[k];
+
+		t->counts[k] = at;
+		at += count;
+	}
+	for (size_t i = 0; i < w->n; i++)
+		w->sorted[t->counts[w->rows[i]]++] = w->places[i];
+	at = 0;
+	for (size_t k = 0; k < t->waiting_rows; k++) {
+		struct operation_row *row = &t->rows[k];
+		uint32_t end = t->counts[k];
+
+		t->counts[k] = 0;
+		if (end == at)
+			continue;
+		row->spans += end - at;
+		if (!octaves_add_places(&row->durations, &t->arena, w->sorted + at, end - at,
+					t->longest[k]))
+			r = -ENOMEM;
+		at = end;
+	}
+	w->n = 0;
+	return r;
+}
+
+int operation_tally_ended(struct operation_tally *t, const uint32_t *rows,
+			  const uint64_t *durations_ns, size_t n)
+{
+	int r = tally_room(t) ? 0 : -ENOMEM;
+
+	while (r == 0 && n > 0) {
+		struct tally_waiting *w = t->waiting;
+		size_t take = MIN(n, WAITING - w->n);
+
+		for (size_t i = 0; i < take; i++) {
+			uint64_t *longest = &t->longest[rows[i]];
+
+			w->rows[w->n + i] = rows[i];
+			w->places[w->n + i] = octave_place(durations_ns[i]);
+			*longest = MAX(*longest, durations_ns[i]);
+		}
+		w->n += take;
+		rows += take;
+		durations_ns += take;
+		n -= take;
+		if (w->n == WAITING)
+			r = operation_tally_settle(t);
+	}
+	return r;
 }
 
 int operation_tally_rows(struct operation_tally *t, const struct event_ref *refs, size_t n)

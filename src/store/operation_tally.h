@@ -18,6 +18,11 @@ struct operation_tally {
 	struct operation_row *rows;
 	size_t n, capacity;
 	struct map by_name;
+	struct tally_waiting *waiting; /* spans that are counted many at a time */
+	/* Of each row while waiting ones are counted, and the longest that waits. */
+	uint32_t *counts;
+	uint64_t *longest;
+	size_t waiting_rows, count_capacity, longest_capacity;
 };
 
 void operation_tally_init(struct operation_tally *t);
@@ -30,10 +35,17 @@ uint32_t operation_tally_row(struct operation_tally *t, struct slice service, st
 bool operation_tally_span(struct operation_tally *t, uint32_t row, bool error, bool ended,
 			  uint64_t duration_ns);
 
+/* Counts n spans that have ended, span i in row rows[i]; those that failed are counted apart, by
+ * the caller.  They wait until there are many, at the latest until operation_tally_settle().
+ * -ENOMEM. */
+int operation_tally_ended(struct operation_tally *t, const uint32_t *rows,
+			  const uint64_t *durations_ns, size_t n);
+int operation_tally_settle(struct operation_tally *t);
+
 /* Counts the spans among these rows.  -ENOMEM. */
 int operation_tally_rows(struct operation_tally *t, const struct event_ref *refs, size_t n);
 
-/* -ENOMEM. */
+/* Both of settled tallies.  -ENOMEM. */
 int operation_tally_merge(struct operation_tally *to, const struct operation_tally *from);
 
 /* Sorted by service, then by name.  -ENOMEM. */

@@ -7,44 +7,90 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "store/operation_tally.h"
 #include "store/scan.h"
 
-#define THREADS_MOST 16
+#define THREADS_MOST   16
+#define RESOURCES_MOST ((1u << 29) - 1) /* TABLE_MOST is less */
+
+#define NAMES_BITS     12 /* of the cache of rows by service and name */
+
+/* A row of the tally that was asked for by a service and the code of a name. */
+struct known_name {
+	uint32_t resource, name, row; /* row MAP_NONE: none */
+};
+
+/* What a shape says of its spans. */
+struct shape_kind {
+	uint32_t row; /* of the tally; MAP_NONE: the name is not in the shape */
+	uint32_t resource : 29, block : 1, error : 1, ended : 1;
+};
 
 struct counting {
 	const struct snapshot *snapshot;
 	uint32_t part, parts;
 	struct operation_tally tally;
-	/* The row of each shape of the segment at hand; MAP_NONE where it is no span, and where the
-	 * name is not in the shape. */
+	/* Of each shape of the segment at hand. */
 	const struct segment *segment;
+	struct shape_kind *kinds;
+	struct shape_kind *local; /* of the group at hand, by index */
+	size_t local_capacity;
+	struct known_name names[1 << NAMES_BITS];
+	/* Spans of the group at hand that have ended. */
 	uint32_t *rows;
+	uint64_t *durations;
+	size_t row_capacity, duration_capacity;
 	int result;
 };
+
+static void forget_names(struct counting *c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(c->names); i++)
+		c->names[i].row = MAP_NONE;
+}
+
+/* The tally's row for a service and a name; `code` stands for the name as long as names are not
+ * forgotten.  MAP_NONE without memory. */
+static uint32_t row_of(struct counting *c, const struct segment_tables *t, uint32_t resource,
+		       uint32_t code, struct slice name)
+{
+	size_t at = (code ^ resource * 0x9e3779b1U) & (ARRAY_SIZE(c->names) - 1);
+	struct known_name *known = &c->names[at];
+
+	if (known->row == MAP_NONE || known->name != code || known->resource != resource)
+		*known = (struct known_name){
+			resource, code,
+			operation_tally_row(&c->tally, tables_service(t, resource), name)};
+	return known->row;
+}
 
 static int follow_segment(struct counting *c, const struct segment_group *g)
 {
 	const struct segment_tables *t = group_tables(g);
 	const struct shapes *shapes = tables_shapes(t);
-	uint32_t *rows;
+	struct shape_kind *kinds;
 
 	if (c->segment == group_segment(g))
 		return 0;
 	c->segment = NULL;
-	rows = realloc(c->rows, (shapes->n + 1) * sizeof(*rows));
-	if (!rows)
+	forget_names(c);
+	kinds = realloc(c->kinds, (shapes->n + 1) * sizeof(*kinds));
+	if (!kinds)
 		return -ENOMEM;
-	c->rows = rows;
+	c->kinds = kinds;
 	for (uint32_t i = 0; i < shapes->n; i++) {
 		const struct shape *s = &shapes->rows[i];
 
-		rows[i] = MAP_NONE;
-		if (!shape_is_block(s) || s->name == NAME_VARIES)
+		kinds[i] = (struct shape_kind){.row = MAP_NONE,
+					       .resource = s->resource & RESOURCES_MOST,
+					       .block = shape_is_block(s),
+					       .error = s->status == STATUS_ERROR,
+					       .ended = s->type == EVENT_SPAN};
+		if (!kinds[i].block || s->name == NAME_VARIES)
 			continue;
-		rows[i] = operation_tally_row(&c->tally, tables_service(t, s->resource),
-					      tables_text(t, s->name));
-		if (rows[i] == MAP_NONE)
+		kinds[i].row = row_of(c, t, s->resource, s->name, tables_text(t, s->name));
+		if (kinds[i].row == MAP_NONE)
 			return -ENOMEM;
 	}
 	c->segment = group_segment(g);
@@ -53,65 +99,87 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 
 /* What a group has to be counted by. */
 struct rows_at {
-	struct segment_group *group;
-	const uint32_t *codes;
+	const uint32_t *shapes; /* indices */
 	const uint64_t *durations;
-	const struct group_column *names; /* of rows whose shape has none; NULL: all have */
-	uint32_t next_name;
+	size_t n; /* spans that have ended, so far */
 };
 
-/* The tally's row for a span whose name is not in its shape.  Rows are asked for in order. */
-static uint32_t row_by_name(struct counting *c, struct rows_at *at, const struct shape *s,
-			    uint32_t row)
+/* Fills in the tally's rows of spans whose names are not in their shapes. */
+static int name_rows(struct counting *c, struct segment_group *g, const uint32_t *shapes)
 {
-	const struct group_column *names = at->names;
+	const struct group_column *names;
+	int r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &names);
 
-	while (names && at->next_name < names->n && names->rows[at->next_name] < row)
-		at->next_name++;
-	if (!names || at->next_name == names->n || names->rows[at->next_name] != row)
-		return MAP_NONE;
-	return operation_tally_row(&c->tally, tables_service(group_tables(at->group), s->resource),
-				   column_text(names, at->next_name));
+	if (r == 0 && !names->by_code)
+		forget_names(c); /* codes are the group's own */
+	for (uint32_t i = 0; r == 0 && i < names->n; i++) {
+		uint32_t row = names->rows[i];
+
+		c->rows[row] = row_of(c, group_tables(g), c->local[shapes[row]].resource,
+				      names->codes ? names->codes[i] : i, column_text(names, i));
+	}
+	if (r == 0 && !names->by_code)
+		forget_names(c);
+	return r == -ENOENT ? 0 : r;
 }
 
+/* Spans that have ended move to the front of rows and durations. */
 static int count_rows(struct counting *c, struct rows_at *at, uint32_t first, uint32_t n)
 {
-	const struct shapes *shapes = tables_shapes(group_tables(at->group));
-
 	for (uint32_t i = first; i < first + n; i++) {
-		const struct shape *s = &shapes->rows[at->codes[i]];
-		uint32_t row = c->rows[at->codes[i]];
+		struct shape_kind kind = c->local[at->shapes[i]];
+		uint32_t row = c->rows[i];
 
-		if (!shape_is_block(s))
+		if (!kind.block)
 			continue;
 		if (row == MAP_NONE)
-			row = row_by_name(c, at, s, i);
-		if (row == MAP_NONE ||
-		    !operation_tally_span(&c->tally, row, s->status == STATUS_ERROR,
-					  s->type == EVENT_SPAN && (int64_t)at->durations[i] >= 0,
-					  at->durations[i]))
 			return -ENOMEM;
+		if (kind.error)
+			c->tally.rows[row].errors++;
+		if (kind.ended && (int64_t)at->durations[i] >= 0) {
+			c->rows[at->n] = row;
+			c->durations[at->n++] = at->durations[i];
+		} else
+			c->tally.rows[row].spans++;
 	}
 	return 0;
+}
+
+static int open_group(struct counting *c, struct segment_group *g, struct rows_at *at)
+{
+	const struct group_zone *zone = group_zone(g);
+	uint32_t n = zone->rows;
+	int r = follow_segment(c, g);
+
+	if (r < 0 || (r = group_shape_indices(g, &at->shapes)) < 0 ||
+	    (r = group_durations(g, &at->durations)) < 0)
+		return r;
+	if (!vec_reserve(&c->rows, &c->row_capacity, n, sizeof(*c->rows)) ||
+	    !vec_reserve(&c->durations, &c->duration_capacity, n, sizeof(*c->durations)) ||
+	    !vec_reserve(&c->local, &c->local_capacity, zone->shape_n, sizeof(*c->local)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < zone->shape_n; i++)
+		c->local[i] = c->kinds[zone->shapes[i]];
+	for (uint32_t i = 0; i < n; i++)
+		c->rows[i] = c->local[at->shapes[i]].row;
+	return name_rows(c, g, at->shapes);
 }
 
 static int count_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
 {
 	struct counting *c = context;
-	struct rows_at at = {.group = g};
-	const struct group_piece *pieces;
+	struct rows_at at = {0};
+	const int64_t *starts, *durations;
+	const uint32_t *first;
 	uint32_t all;
-	int r = follow_segment(c, g);
+	int r = open_group(c, g, &at);
 
-	if (r < 0 || (r = group_shapes(g, &at.codes)) < 0 ||
-	    (r = group_durations(g, &at.durations)) < 0 || (r = group_pieces(g, &pieces, &all)) < 0)
-		return r;
-	r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &at.names);
-	if (r == -ENOENT)
-		r = 0;
+	if (r == 0)
+		r = group_piece_times(g, &starts, &durations, &first, &all);
 	for (uint32_t i = 0; r == 0 && i < n; i++)
-		r = count_rows(c, &at, pieces[indices[i]].first, pieces[indices[i]].rows);
-	return r;
+		r = count_rows(c, &at, first[indices[i]],
+			       first[indices[i] + 1] - first[indices[i]]);
+	return r == 0 ? operation_tally_ended(&c->tally, c->rows, c->durations, at.n) : r;
 }
 
 static int count_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
@@ -135,22 +203,34 @@ static void *count_part(void *argument)
 		.context = c,
 	};
 
+	forget_names(c);
 	c->result = snapshot_scan(c->snapshot, &scan);
+	if (c->result == 0)
+		c->result = operation_tally_settle(&c->tally);
+	free(c->kinds);
+	free(c->local);
 	free(c->rows);
+	free(c->durations);
 	return NULL;
 }
 
 int snapshot_operations(const struct snapshot *s, struct operation_list *ret_list)
 {
-	struct counting parts[THREADS_MOST];
+	_cleanup_(freep)
+	struct counting *parts = NULL;
 	pthread_t threads[THREADS_MOST];
 	bool started[THREADS_MOST] = {false};
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	uint32_t n = processors < 1 ? 1 : (uint32_t)MIN(processors, THREADS_MOST);
 	int r = 0;
 
+	parts = calloc(n, sizeof(*parts));
+	if (!parts)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		parts[i] = (struct counting){.snapshot = s, .part = i, .parts = n};
+		parts[i].snapshot = s;
+		parts[i].part = i;
+		parts[i].parts = n;
 		operation_tally_init(&parts[i].tally);
 		if (i > 0)
 			started[i] = pthread_create(&threads[i], NULL, count_part, &parts[i]) == 0;

@@ -125,13 +125,9 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 	if (r == 0 && !vec_reserve(&s->pieces, &s->piece_capacity, n + 1, sizeof(*s->pieces)))
 		r = -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		r = view_is_split(s->snapshot->view, pieces[i].id);
-		if (r < 0)
-			break;
-		if (r > 0 || snapshot_in_heads(s->snapshot, pieces[i].id)) {
-			r = 0; /* its turn comes by the hash of its id */
-			continue;
-		}
+		if (view_split_has(s->snapshot->view, pieces[i].id) ||
+		    snapshot_in_heads(s->snapshot, pieces[i].id))
+			continue; /* its turn comes by the hash of its id */
 		if (!s->scan->rows && zone->continues && i == 0)
 			continue; /* shown where it begins */
 		if (!s->scan->rows && zone->continued && i + 1 == n)
@@ -217,9 +213,11 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 
 static int scan_groups(struct scanning *s)
 {
-	const struct view *v = s->snapshot->view;
+	struct view *v = s->snapshot->view;
+	const struct trace_id *split;
+	size_t split_n;
 	uint64_t number = 0;
-	int r = 0;
+	int r = view_split(v, &split, &split_n); /* made before it is asked for */
 
 	for (size_t i = 0; r == 0 && i < v->segment_n; i++) {
 		_cleanup_(group_closep)

@@ -32,12 +32,21 @@ struct segment_tables {
 	struct shape *shape_rows;
 	struct shape_entry *entries;
 	uint32_t *entry_columns; /* of each entry */
+	/* Columns of VAR entries with a value: of shape i from var_first[i] to var_first[i + 1]. */
+	uint32_t *var_columns, *var_first;
+	uint16_t *forms; /* of each shape, with reader_form */
 	struct shapes shapes;
 	struct group_zone *zones;
 	struct zone_place *places;
 	uint32_t zone_n;
 	uint32_t *zone_shapes;
 	size_t bytes;
+};
+
+/* Beside the bits of a form: what scans ask of a shape most often. */
+enum reader_form {
+	FORM_FAILED = 1 << FORM_BITS,
+	FORM_NAMED = 2 << FORM_BITS, /* the name is a value of its own */
 };
 
 struct segment {

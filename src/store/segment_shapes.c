@@ -114,22 +114,27 @@ static void get_skeletons(struct loading *l, struct skeletons *k)
 }
 
 /* Number of entries that all shapes have, and of their FIXED values by kind. */
+struct entry_counts {
+	size_t entries, codes, numbers, vars;
+};
+
 static void count_entries(struct loading *l, const struct skeletons *k, const uint32_t *skeleton,
-			  size_t *ret_entries, size_t *ret_codes, size_t *ret_numbers)
+			  struct entry_counts *n)
 {
-	*ret_entries = *ret_codes = *ret_numbers = 0;
+	*n = (struct entry_counts){0};
 	for (uint32_t i = 0; i < l->s->footer.shapes; i++) {
 		const struct skeleton_row *row = &k->rows[skeleton[i]];
 
 		for (size_t f = row->field_first; f < row->field_first + row->field_n; f++)
 			if (k->classes[f] == ENTRY_FIXED) {
 				if (value_is_text(l->t->columns[k->columns[f]].type))
-					++*ret_codes;
+					n->codes++;
 				else
-					++*ret_numbers;
-			}
-		*ret_entries += row->field_n;
-		if (*ret_entries > TABLE_MOST) {
+					n->numbers++;
+			} else
+				n->vars += k->classes[f] == ENTRY_VAR;
+		n->entries += row->field_n;
+		if (n->entries > TABLE_MOST) {
 			block_fail(&l->r, -EBADMSG);
 			return;
 		}
@@ -138,7 +143,7 @@ static void count_entries(struct loading *l, const struct skeletons *k, const ui
 
 static void fill_shape(struct loading *l, struct shape *shape, const struct skeletons *k,
 		       const struct skeleton_row *row, const uint32_t **codes,
-		       const int64_t **numbers)
+		       const int64_t **numbers, uint32_t *vars)
 {
 	struct segment_tables *t = l->t;
 	uint32_t rows = shape->rows;
@@ -167,6 +172,8 @@ static void fill_shape(struct loading *l, struct shape *shape, const struct skel
 		e->key = e->class == ENTRY_LOOSE ? FIELD_LOOSE : c->key;
 		e->type = e->class == ENTRY_LOOSE ? 0 : c->type;
 		shape->loose_n += e->class == ENTRY_LOOSE;
+		if (e->class == ENTRY_VAR && e->type != VALUE_EMPTY)
+			t->var_columns[(*vars)++] = k->columns[f];
 		if (e->class != ENTRY_FIXED)
 			continue;
 		if (!value_is_text(e->type)) {
@@ -195,7 +202,8 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	int64_t *numbers = NULL;
 	const uint32_t *code;
 	const int64_t *number;
-	size_t entry_n = 0, code_n = 0, number_n = 0;
+	struct entry_counts counts = {0};
+	uint32_t vars = 0;
 
 	t->shape_rows = loading_take(l, n, sizeof(*t->shape_rows));
 	if (!skeleton || !t->shape_rows) {
@@ -208,23 +216,35 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 			block_fail(&l->r, -EBADMSG);
 	GET(l, t->shape_rows, n, rows);
 	if (!l->r.failed)
-		count_entries(l, k, skeleton, &entry_n, &code_n, &number_n);
+		count_entries(l, k, skeleton, &counts);
 	if (l->r.failed)
 		return;
-	codes = calloc(code_n + 1, sizeof(*codes));
-	numbers = calloc(number_n + 1, sizeof(*numbers));
-	t->entries = loading_take(l, entry_n, sizeof(*t->entries));
-	t->entry_columns = loading_take(l, entry_n, sizeof(*t->entry_columns));
-	if (!codes || !numbers || !t->entries || !t->entry_columns) {
+	codes = calloc(counts.codes + 1, sizeof(*codes));
+	numbers = calloc(counts.numbers + 1, sizeof(*numbers));
+	t->entries = loading_take(l, counts.entries, sizeof(*t->entries));
+	t->entry_columns = loading_take(l, counts.entries, sizeof(*t->entry_columns));
+	t->var_columns = loading_take(l, counts.vars, sizeof(*t->var_columns));
+	t->var_first = loading_take(l, (size_t)n + 1, sizeof(*t->var_first));
+	t->forms = loading_take(l, n, sizeof(*t->forms));
+	if (!codes || !numbers || !t->entries || !t->entry_columns || !t->var_columns ||
+	    !t->var_first || !t->forms) {
 		block_fail(&l->r, -ENOMEM);
 		return;
 	}
-	block_get_u32(&l->r, codes, code_n);
-	block_get_i64(&l->r, numbers, number_n);
+	block_get_u32(&l->r, codes, counts.codes);
+	block_get_i64(&l->r, numbers, counts.numbers);
 	code = codes;
 	number = numbers;
-	for (uint32_t i = 0; !l->r.failed && i < n; i++)
-		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number);
+	for (uint32_t i = 0; !l->r.failed && i < n; i++) {
+		const struct shape *s = &t->shape_rows[i];
+
+		t->var_first[i] = vars;
+		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number, &vars);
+		t->forms[i] =
+			(uint16_t)(s->form | (row_failed(s->type, s->status) ? FORM_FAILED : 0) |
+				   (s->name == NAME_VARIES ? FORM_NAMED : 0));
+	}
+	t->var_first[n] = vars;
 	t->shapes.rows = t->shape_rows;
 	t->shapes.n = n;
 	t->shapes.entries = t->entries;

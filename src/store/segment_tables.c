@@ -284,6 +284,9 @@ struct segment_tables *segment_tables_free(struct segment_tables *t)
 	free(t->shape_rows);
 	free(t->entries);
 	free(t->entry_columns);
+	free(t->var_columns);
+	free(t->var_first);
+	free(t->forms);
 	free(t->zones);
 	free(t->places);
 	free(t->zone_shapes);

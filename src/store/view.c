@@ -9,7 +9,8 @@
 #include "store/store_int.h"
 #include "store/summary.h"
 
-#define FIRST_ROWS 65536 /* of a piece; who asks for more is asked how much it is */
+#define FILTER_BITS 16    /* for each split trace */
+#define FIRST_ROWS  65536 /* of a piece; who asks for more is asked how much it is */
 
 /* --- segments --- */
 
@@ -94,6 +95,7 @@ struct view *view_unref(struct view *v)
 		head_unref(v->heads[i]);
 	pthread_mutex_destroy(&v->split_lock);
 	free(v->split);
+	free(v->split_filter);
 	free(v->segments);
 	free(v);
 	return NULL;
@@ -102,6 +104,29 @@ struct view *view_unref(struct view *v)
 static int by_bytes(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct trace_id));
+}
+
+static uint64_t filter_bit(const struct view *v, struct trace_id id)
+{
+	return segment_id_hash(id) & v->split_mask;
+}
+
+static int filter_make(struct view *v, const struct trace_id *ids, size_t n)
+{
+	uint64_t bits = 64;
+
+	while (bits < n * FILTER_BITS)
+		bits *= 2;
+	v->split_filter = calloc(bits / 64, sizeof(*v->split_filter));
+	if (!v->split_filter)
+		return -ENOMEM;
+	v->split_mask = bits - 1;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t bit = filter_bit(v, ids[i]);
+
+		v->split_filter[bit / 64] |= 1ULL << bit % 64;
+	}
+	return 0;
 }
 
 /* All lists in one: each was sorted, so the sort has little to do. */
@@ -137,6 +162,10 @@ static int split_make(struct view *v)
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || !trace_id_eq(all[i], all[kept - 1]))
 			all[kept++] = all[i];
+	if (filter_make(v, all, kept) < 0) {
+		free(all);
+		return -ENOMEM;
+	}
 	v->split = all;
 	v->split_n = kept;
 	v->split_made = true;
@@ -164,9 +193,18 @@ int view_is_split(struct view *v, struct trace_id id)
 	size_t n;
 	int r = view_split(v, &ids, &n);
 
-	if (r < 0 || n == 0)
-		return r;
-	return bsearch(&id, ids, n, sizeof(id), by_bytes) != NULL;
+	return r < 0 ? r : view_split_has(v, id);
+}
+
+bool view_split_has(const struct view *v, struct trace_id id)
+{
+	uint64_t bit;
+
+	if (v->split_n == 0)
+		return false;
+	bit = filter_bit(v, id);
+	return v->split_filter[bit / 64] >> bit % 64 & 1 &&
+	       bsearch(&id, v->split, v->split_n, sizeof(id), by_bytes);
 }
 
 /* --- snapshots --- */
@@ -292,7 +330,7 @@ int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_
 bool snapshot_in_heads(const struct snapshot *s, struct trace_id id)
 {
 	for (size_t i = 0; i < s->view->head_n; i++)
-		if (head_has(s->view->heads[i], s->marks[i], id))
+		if (s->marks[i].traces > 0 && head_has(s->view->heads[i], s->marks[i], id))
 			return true;
 	return false;
 }

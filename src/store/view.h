@@ -43,6 +43,9 @@ struct view {
 	bool split_made;
 	struct trace_id *split; /* sorted by bytes, each once */
 	size_t split_n;
+	/* Bits by the hash of their ids: most ids are known not to be split by one look. */
+	uint64_t *split_filter;
+	uint64_t split_mask; /* bits of the filter - 1 */
 };
 
 /* Takes over the reference to the segment and the hashes, also on failure.  NULL: out of memory. */
@@ -72,6 +75,9 @@ int view_split(struct view *v, const struct trace_id **ret_ids, size_t *ret_n);
 
 /* Is the trace one of them?  0, 1, negative errno.  Any thread. */
 int view_is_split(struct view *v, struct trace_id id);
+
+/* The same once view_split() has been called, without a lock: for loops over many traces. */
+bool view_split_has(const struct view *v, struct trace_id id);
 
 /* --- reading --- */
 
