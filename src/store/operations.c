@@ -174,7 +174,9 @@ static int count_group(void *context, struct segment_group *g, const uint32_t *i
 	uint32_t all;
 	int r = open_group(c, g, &at);
 
-	if (r == 0)
+	if (r == 0 && !indices)
+		r = count_rows(c, &at, 0, group_zone(g)->rows);
+	else if (r == 0)
 		r = group_piece_times(g, &starts, &durations, &first, &all);
 	for (uint32_t i = 0; r == 0 && i < n; i++)
 		r = count_rows(c, &at, first[indices[i]],
@@ -198,6 +200,7 @@ static void *count_part(void *argument)
 	const struct scan scan = {
 		.part = c->part,
 		.parts = c->parts,
+		.rows = true,
 		.group = count_group,
 		.trace = count_trace,
 		.context = c,
