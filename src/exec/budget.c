@@ -2,7 +2,11 @@
 #include "exec/budget.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
+
+#define NICE_MOST 19
 
 static int64_t now_ns(void)
 {
@@ -17,6 +21,11 @@ void budget_init(struct budget *b, const _Atomic bool *cancel, int64_t time_ns, 
 	*b = (struct budget){.cancel = cancel, .time_ns = time_ns, .memory_most = memory_most};
 	if (time_ns > 0)
 		b->end_ns = now_ns() + time_ns;
+}
+
+void budget_give_way(struct budget *b, int64_t after_ns)
+{
+	b->give_way_ns = now_ns() + after_ns;
 }
 
 int budget_stop(struct budget *b, int r)
@@ -35,8 +44,15 @@ int budget_check(struct budget *b)
 		return r;
 	if (b->cancel && atomic_load_explicit(b->cancel, memory_order_relaxed))
 		return budget_stop(b, -ECANCELED);
-	if (b->end_ns && now_ns() > b->end_ns)
-		return budget_stop(b, -ETIMEDOUT);
+	if (b->end_ns || b->give_way_ns) {
+		int64_t now = now_ns();
+
+		if (b->end_ns && now > b->end_ns)
+			return budget_stop(b, -ETIMEDOUT);
+		/* Again and again, as it costs less than remembering for each thread. */
+		if (b->give_way_ns && now > b->give_way_ns)
+			setpriority(PRIO_PROCESS, (id_t)gettid(), NICE_MOST);
+	}
 	return 0;
 }
 

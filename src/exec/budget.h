@@ -16,6 +16,7 @@ struct budget {
 	const _Atomic bool *cancel; /* may be NULL */
 	int64_t time_ns;            /* allowed; 0: any */
 	int64_t end_ns;             /* by the monotonic clock; 0: none */
+	int64_t give_way_ns;        /* likewise; 0: never */
 	size_t memory_most;         /* 0: any */
 	_Atomic size_t memory, memory_peak;
 	_Atomic int stopped; /* negative errno: everybody stops with it */
@@ -23,6 +24,11 @@ struct budget {
 
 /* time_ns, memory_most: 0 is no limit. */
 void budget_init(struct budget *b, const _Atomic bool *cancel, int64_t time_ns, size_t memory_most);
+
+/* From after_ns on, each thread that asks budget_check() is given the least priority there is, for
+ * as long as it lives: what has taken so long is not urgent, and others may be.  A thread cannot
+ * take that back, so it must not be one that is needed for anything else. */
+void budget_give_way(struct budget *b, int64_t after_ns);
 
 /* 0; -ECANCELED, -ETIMEDOUT, or what budget_stop() said. */
 int budget_check(struct budget *b);

@@ -33,6 +33,7 @@ enum query_rule {
 
 #define QUERY_DEFAULT_MEMORY ((size_t)1 << 30)
 #define QUERY_DEFAULT_TIME   (60 * 1000000000LL)
+#define QUERY_PROMPT_NS      (100 * 1000000LL) /* what is done by then is a light query */
 
 struct query_prepare {
 	struct slice text;
@@ -100,6 +101,9 @@ struct query_run {
 	bool files;           /* csv("…") may open files of this machine */
 	const char *files_at; /* relative names are below this folder; NULL: the current one */
 	const _Atomic bool *cancel; /* set by another thread; may be NULL */
+	/* After QUERY_PROMPT_NS its threads, the calling one included, have the least priority
+	 * there is, for good: budget_give_way(). */
+	bool gives_way;
 
 	/* Called on the thread that called query_run(), in this order for each result.  Anything
 	 * but 0 ends the run and is returned. */
