@@ -16,7 +16,7 @@
 
 #define RUN_THREADS_MOST 64
 
-struct run {
+struct query_at {
 	const struct plan *plan;
 	const struct query_run *options;
 	unsigned rules_off;      /* enum query_rule */
@@ -42,14 +42,14 @@ struct run_sink {
 };
 
 /* 0, SINK_FULL, or a negative errno. */
-int run_node(struct run *run, const struct plan_node *node, const struct run_sink *sink);
+int run_node(struct query_at *run, const struct plan_node *node, const struct run_sink *sink);
 
 /* --- the column path --- */
 
 /* 0 when the rows were given; -EOPNOTSUPP when this operator, or what is below it, is not for
  * columns; other negative errno.  `node` may be GROUP, SERIES, SORT, LIMIT, PROJECT, FILTER …, over
  * a SOURCE of spans or blocks or a SPANSET that is one FILTER. */
-int column_run(struct run *run, const struct plan_node *node, const struct run_sink *sink);
+int column_run(struct query_at *run, const struct plan_node *node, const struct run_sink *sink);
 
 /* --- the trace path --- */
 
@@ -63,12 +63,13 @@ struct tuple {
 bool node_is_per_trace(const struct plan_node *node);
 
 /* How many threads it will use: consumers are told by their number below this. */
-unsigned tuples_threads(const struct run *run);
+unsigned tuples_threads(const struct query_at *run);
 
 /* Calls add(context, thread, tuple) for every tuple, for each thread one at a time; tuples of a
  * trace come together.  Values are good during the call.  Anything but 0 ends the scan and is
  * returned. */
 typedef int tuples_add_fn(void *context, unsigned thread, const struct tuple *tuple);
-int tuples_scan(struct run *run, const struct plan_node *node, tuples_add_fn *add, void *context);
+int tuples_scan(struct query_at *run, const struct plan_node *node, tuples_add_fn *add,
+		void *context);
 
 #endif
