@@ -305,7 +305,7 @@ int store_restart(const char *causet, double gib)
 	struct maker maker = {.source = source_open("demo"), .rng = {1}};
 	struct server server = {0};
 	struct bodies bodies = {0};
-	double start, size = 0, took;
+	double start, size = 0, took, cpu;
 	size_t failed = 0, spans = 0;
 
 	if (!maker.source)
@@ -324,6 +324,7 @@ int store_restart(const char *causet, double gib)
 	start = wall();
 	server_start(&server, causet, arguments);
 	took = wall() - start;
+	cpu = server_cpu(&server);
 	server.own_folder = true;
 	printf("\nrestart: %zu spans, %.2f GiB of log\n", spans, size / GIB);
 	if (failed || size < GIB / 100) {
@@ -333,6 +334,7 @@ int store_restart(const char *causet, double gib)
 	}
 	store_figure("back after SIGKILL, a GiB of log", took / (size / GIB), "s", BAR_RESTART_S,
 		     "");
+	printf("  %-55s %8.3f s\n", "of CPU, a GiB of log", cpu / (size / GIB));
 	server_stop(&server);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "base/rng.h"
 #include "base/vec.h"
 
@@ -77,8 +78,8 @@ struct batch *batch_unref(struct batch *b)
 {
 	if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
 		return NULL;
-	if (b->block) {
-		free(b->block);
+	if (b->pages) {
+		pages_unref(b->pages);
 		free(b);
 		return NULL;
 	}

@@ -73,9 +73,9 @@ struct batch {
 	size_t slot_n; /* a power of two */
 	uint64_t seed;
 
-	/* Instead: one piece of memory in which all arrays lie, freed with the batch.  For batches
-	 * that are loaded as they are; never built, never sealed again. */
-	void *block;
+	/* Instead: memory in which all arrays lie, which others may share.  For batches that are
+	 * loaded as they are; never built, never sealed again. */
+	struct pages *pages;
 };
 
 /* An empty batch with one reference.  `bytes_hint` is the size of the encoded input, from which

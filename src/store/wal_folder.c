@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/set_aside.h"
+#include "store/wal_ahead.h"
 #include "store/wal_int.h"
 
 #define NAME_BYTES 25 /* "wal-0123456789abcdef.seen" */
@@ -296,10 +297,13 @@ static int read_head(struct scan *s, uint64_t number, struct head *ret)
 	return 0;
 }
 
-static int read_file(struct scan *s, const struct head *head)
+/* `ahead` may be NULL; it is taken over. */
+static int read_file(struct scan *s, const struct head *head, struct wal_ahead *ahead)
 {
 	_cleanup_(freep)
 	char *path = wal_path(s->options->dir, WAL_NAME_LOG, s->file->number);
+	_cleanup_(pages_unrefp)
+	struct pages *whole = wal_ahead_take(ahead);
 	bool good = head->state == WAL_HEADER_GOOD;
 	uint64_t seed = good ? head->header.seed : s->folder->seed;
 	struct wal_reader r;
@@ -318,7 +322,10 @@ static int read_file(struct scan *s, const struct head *head)
 		damage(s, 0, s->file->size, strerror(-e));
 		return e == -ENOMEM ? e : 0;
 	}
-	fs_will_read(s->options->fs, r.fd);
+	if (whole && whole->n == r.size)
+		r.whole = TAKE_PTR(whole);
+	else
+		fs_will_read(s->options->fs, r.fd);
 	r.check_seed = wal_check_seed(seed, s->file->number);
 	s->previous = good ? head->header.previous : 0;
 	if (good)
@@ -332,11 +339,22 @@ static int read_file(struct scan *s, const struct head *head)
 	return e;
 }
 
+static struct wal_ahead *start_reading(struct scan *s, size_t at, const struct head *heads)
+{
+	const struct wal_folder *f = s->folder;
+
+	if (at >= f->file_n || heads[at].state != WAL_HEADER_GOOD)
+		return NULL;
+	return wal_ahead_start(s->options->fs, s->options->dir, f->files[at].number,
+			       f->files[at].size);
+}
+
 static int read_logs(struct scan *s)
 {
 	struct wal_folder *f = s->folder;
 	_cleanup_(freep)
 	struct head *heads = calloc(f->file_n + 1, sizeof(*heads));
+	struct wal_ahead *ahead = NULL, *next;
 	uint64_t limit = UINT64_MAX;
 	int e = 0;
 
@@ -360,8 +378,13 @@ static int read_logs(struct scan *s)
 		s->is_last = true;
 		for (size_t k = i + 1; k < f->file_n; k++)
 			s->is_last &= heads[k].state == WAL_HEADER_EMPTY;
-		e = read_file(s, &heads[i]);
+		if (i == 0)
+			ahead = start_reading(s, 0, heads);
+		next = start_reading(s, i + 1, heads);
+		e = read_file(s, &heads[i], ahead);
+		ahead = next;
 	}
+	pages_unref(wal_ahead_take(ahead));
 	return e;
 }
 

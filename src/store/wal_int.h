@@ -5,6 +5,7 @@
 #define CAUSET_STORE_WAL_INT_H
 
 #include "base/arena.h"
+#include "base/pages.h"
 #include "store/wal.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the log holds arrays as they are");
@@ -125,10 +126,12 @@ bool wal_record_header_ok(const struct wal_record_header *h, uint64_t check_seed
 struct wal_loaded {
 	struct batch *batch;
 	struct store_cursor cursors[WAL_CURSORS_MOST];
-	void *payload; /* when no batch owns it */
+	struct pages *pages; /* when no batch owns it */
 };
-/* Takes `payload` (from malloc) over in any case.  -EBADMSG, -ENOMEM. */
-int wal_record_load(const struct wal_record_header *h, void *payload, struct wal_loaded *ret);
+/* `payload` lies in `pages`, aligned to 8; that reference is taken over in any case.  -EBADMSG,
+ * -ENOMEM. */
+int wal_record_load(const struct wal_record_header *h, struct pages *pages, char *payload,
+		    struct wal_loaded *ret);
 void wal_loaded_done(struct wal_loaded *loaded);
 
 /* --- reading one file (wal_read.c) --- */
@@ -137,7 +140,8 @@ struct wal_reader {
 	struct fs *fs;
 	int fd;
 	uint64_t number, size, check_seed;
-	char *window; /* a stretch of the file */
+	struct pages *whole; /* all of the file; or NULL, and */
+	char *window;        /* a stretch of it */
 	uint64_t window_at;
 	size_t window_n;
 };
@@ -149,7 +153,7 @@ enum wal_header_state {
 	WAL_HEADER_NEWER,   /* a version we do not know */
 };
 
-/* Opens for reading.  Negative errno as of open. */
+/* Opens for reading.  Negative errno as of open.  `whole` may be set then, to all of its bytes. */
 int wal_reader_open(struct wal_reader *r, struct fs *fs, const char *path, uint64_t number);
 void wal_reader_done(struct wal_reader *r);
 /* Its header, and what to think of it.  -EIO … when it cannot be read. */

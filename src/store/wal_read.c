@@ -36,6 +36,7 @@ void wal_reader_done(struct wal_reader *r)
 {
 	fs_close(r->fs, r->fd);
 	r->fd = -1;
+	r->whole = pages_unref(r->whole);
 	free(r->window);
 	r->window = NULL;
 }
@@ -45,6 +46,10 @@ static int peek(struct wal_reader *r, uint64_t at, size_t n, const char **ret_p)
 {
 	if (at > r->size || n > r->size - at)
 		return -ENODATA;
+	if (r->whole) {
+		*ret_p = r->whole->bytes + at;
+		return 0;
+	}
 	if (at < r->window_at || at + n > r->window_at + r->window_n) {
 		size_t want = (size_t)MIN((uint64_t)WINDOW_BYTES, r->size - at);
 		int e;
@@ -155,22 +160,27 @@ bool wal_reader_zero(struct wal_reader *r, uint64_t from)
 int wal_reader_load(struct wal_reader *r, uint64_t at, const struct wal_record_header *h,
 		    struct wal_loaded *ret_loaded)
 {
-	_cleanup_(freep)
-	void *payload = NULL;
+	_cleanup_(pages_unrefp)
+	struct pages *own = NULL;
 	size_t n = (size_t)(h->bytes - sizeof(*h));
 	const char *p;
 	int e;
 
 	at += sizeof(*h);
-	payload = malloc(MAX(n, (size_t)1));
-	if (!payload)
+	if (r->whole)
+		return wal_record_load(h, pages_ref(r->whole), r->whole->bytes + at, ret_loaded);
+	own = pages_new(n);
+	if (!own)
 		return -ENOMEM;
 	if (n <= WINDOW_BYTES / 4) {
 		e = peek(r, at, n, &p);
 		if (e == 0 && n)
-			memcpy(payload, p, n);
+			memcpy(own->bytes, p, n);
 	} else {
-		e = fs_read_all(r->fs, r->fd, payload, n, at);
+		e = fs_read_all(r->fs, r->fd, own->bytes, n, at);
 	}
-	return e < 0 ? e : wal_record_load(h, TAKE_PTR(payload), ret_loaded);
+	if (e < 0)
+		return e;
+	p = own->bytes;
+	return wal_record_load(h, TAKE_PTR(own), (char *)(uintptr_t)p, ret_loaded);
 }

@@ -299,10 +299,11 @@ static bool cursors_load(const struct wal_record_header *h, const char *p,
 	return p == end;
 }
 
-int wal_record_load(const struct wal_record_header *h, void *payload, struct wal_loaded *ret)
+int wal_record_load(const struct wal_record_header *h, struct pages *pages, char *payload,
+		    struct wal_loaded *ret)
 {
 	_cleanup_(wal_loaded_done)
-	struct wal_loaded loaded = {.payload = payload};
+	struct wal_loaded loaded = {.pages = pages};
 	char *at = payload;
 
 	if (XXH3_64bits(payload, h->bytes - sizeof(*h)) != h->payload_check)
@@ -312,7 +313,7 @@ int wal_record_load(const struct wal_record_header *h, void *payload, struct wal
 
 		if (!b)
 			return -ENOMEM;
-		b->block = TAKE_PTR(loaded.payload);
+		b->pages = TAKE_PTR(loaded.pages);
 		loaded.batch = b;
 		if (b->strings == 0 || b->extra_n == 0 || !batch_check(b) || !values_ok(b))
 			return -EBADMSG;
@@ -327,7 +328,7 @@ int wal_record_load(const struct wal_record_header *h, void *payload, struct wal
 void wal_loaded_done(struct wal_loaded *loaded)
 {
 	batch_unref(loaded->batch);
-	free(loaded->payload);
+	pages_unref(loaded->pages);
 	loaded->batch = NULL;
-	loaded->payload = NULL;
+	loaded->pages = NULL;
 }

@@ -334,6 +334,37 @@ static void checking_changes_nothing(void **state)
 	files_done(&after);
 }
 
+/* Files that are read ahead as a whole: the same findings, and batches that outlive the log. */
+static void large_files_are_read_ahead_and_judged_alike(void **state)
+{
+	struct log *l = *state;
+	struct files f;
+
+	l->options.file_bytes = 3 << 20;
+	assert_int_equal(log_open(l), 0);
+	for (uint64_t i = 0; i < RECORDS; i++)
+		assert_int_equal(log_put(l, i, 6000, NULL), 0);
+	log_close(l);
+	files_load(l, &f);
+	assert_true(f.n >= 3);
+	assert_true(f.sizes[0] >= 1 << 20 && f.sizes[1] >= 1 << 20);
+	assert_int_equal(log_open(l), 0);
+	log_close(l);
+	assert_int_equal(l->read_n, RECORDS);
+	assert_int_equal(l->damaged + l->cut, 0);
+	log_assert_read(l, 0, 0, 6000);
+	log_assert_read(l, RECORDS - 1, RECORDS - 1, 6000);
+
+	f.bytes[1][f.sizes[1] / 2] ^= 1;
+	files_restore(l, &f);
+	assert_int_equal(log_open(l), 0);
+	log_close(l);
+	assert_int_equal(l->read_n, RECORDS - 1);
+	assert_int_equal(l->damaged, 1);
+	log_assert_read(l, RECORDS - 2, RECORDS - 1, 6000);
+	files_done(&f);
+}
+
 #define LOG(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -347,6 +378,7 @@ int main(void)
 		LOG(strangers_in_the_folder_do_no_harm),
 		LOG(a_newer_version_stops_the_opening),
 		LOG(checking_changes_nothing),
+		LOG(large_files_are_read_ahead_and_judged_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
