@@ -41,9 +41,13 @@ static void server_exec(const char *causet, const char *folder, const char *port
 						       "off",
 						       "--http-port",
 						       "0",
+						       "--jaeger-grpc-port",
+						       "0",
+						       "--tempo-port",
+						       "off",
 						       "--port-file",
 						       ports};
-	size_t n = 14;
+	size_t n = 18;
 
 	for (; arguments && *arguments && n < 31 + SERVER_ARGUMENTS_MOST; arguments++)
 		row[n++] = *arguments;

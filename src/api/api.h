@@ -21,9 +21,11 @@ enum service {
 	SERVICE_OTLP_HTTP = 1 << 1,
 	SERVICE_ZIPKIN = 1 << 2,
 	SERVICE_HTTP = 1 << 3,
+	SERVICE_JAEGER_GRPC = 1 << 4,
+	SERVICE_TEMPO = 1 << 5,
 };
-#define SERVICE_COUNT 4
-#define SERVICE_ANY   (SERVICE_OTLP_GRPC | SERVICE_OTLP_HTTP | SERVICE_ZIPKIN | SERVICE_HTTP)
+#define SERVICE_COUNT 6
+#define SERVICE_ANY   ((1 << SERVICE_COUNT) - 1)
 
 /* Everything is borrowed.  Set up before the server starts, read only afterwards. */
 struct api {

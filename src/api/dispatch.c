@@ -105,6 +105,12 @@ void api_admit(struct http_request *req, void *context)
 	}
 	if (match.route->max_body)
 		req->max_body = MIN(req->max_body, match.route->max_body);
+	if (match.route->open) {
+		if (req->is_grpc)
+			match.route->open(req, api);
+		else
+			api_fail(req, 415, "%s is a method of gRPC", match.route->path);
+	}
 }
 
 void api_dispatch(struct http_request *req, void *context)

@@ -109,7 +109,11 @@ const char *route_hint(const struct api *api, const struct http_request *req,
 	int http = port_of(api, SERVICE_OTLP_HTTP), grpc = port_of(api, SERVICE_OTLP_GRPC);
 	bool post = slice_eq(req->method, SLICE("POST"));
 
-	if (req->is_grpc && req->tag != SERVICE_OTLP_GRPC && grpc)
+	if (req->is_grpc && req->tag == SERVICE_JAEGER_GRPC)
+		snprintf(out, room,
+			 "there is no such method; jaeger.api_v3.QueryService and "
+			 "jaeger.api_v3.Capabilities are here");
+	else if (req->is_grpc && req->tag != SERVICE_OTLP_GRPC && grpc)
 		snprintf(out, room,
 			 "this port does not speak gRPC; OTLP over gRPC is on port %d: set "
 			 "OTEL_EXPORTER_OTLP_ENDPOINT=%s://HOST:%d",
@@ -118,6 +122,9 @@ const char *route_hint(const struct api *api, const struct http_request *req,
 		snprintf(out, room,
 			 "there is no such method; OTLP's TraceService, LogsService and "
 			 "MetricsService and causet.v1.EventService are here");
+	else if (req->tag == SERVICE_JAEGER_GRPC)
+		snprintf(out, room, "this port speaks gRPC; Jaeger's API over HTTP is on port %d",
+			 port_of(api, SERVICE_HTTP));
 	else if (req->tag == SERVICE_OTLP_GRPC && http)
 		snprintf(out, room,
 			 "this port speaks gRPC; OTLP over HTTP is on port %d: set "

@@ -3,6 +3,7 @@
 
 #include "api/backup.h"
 #include "api/health.h"
+#include "api/jaeger_grpc.h"
 #include "api/jaeger_lists.h"
 #include "api/jaeger_traces.h"
 #include "api/jaeger_v3.h"
@@ -80,6 +81,20 @@ const struct route routes[] = {
 	 jaeger_v3_dependencies},
 	{"GET", "/api/v3/capabilities", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 jaeger_v3_capabilities},
+	{"POST", "/jaeger.api_v3.QueryService/GetServices", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, jaeger_grpc_services},
+	{"POST", "/jaeger.api_v3.QueryService/GetOperations", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, jaeger_grpc_operations},
+	{"POST", "/jaeger.api_v3.QueryService/GetDependencies", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, jaeger_grpc_dependencies},
+	{"POST", "/jaeger.api_v3.QueryService/GetTrace", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, NULL, jaeger_grpc_trace},
+	{"POST", "/jaeger.api_v3.QueryService/FindTraces", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, NULL, jaeger_grpc_traces},
+	{"POST", "/jaeger.api_v3.QueryService/FindTraceSummaries", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, NULL, jaeger_grpc_summaries},
+	{"POST", "/jaeger.api_v3.Capabilities/GetCapabilities", SERVICE_JAEGER_GRPC, ROLE_READ,
+	 ROUTE_SMALL_BODY, NULL, jaeger_grpc_capabilities},
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
 

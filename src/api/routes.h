@@ -14,6 +14,9 @@ struct route {
 	size_t max_body;     /* 0: what the server allows; ROUTE_NO_BODY: next to nothing */
 	const char *accepts; /* content types of the body, ", " between them; NULL: any */
 	void (*handle)(struct http_request *req, struct api *api);
+	/* A gRPC method that answers with many messages: called in admit instead, it opens the
+	 * stream; `handle` is then never called and may be NULL. */
+	void (*open)(struct http_request *req, struct api *api);
 };
 
 #define ROUTE_NO_BODY    1024    /* GETs may carry a little */

@@ -73,6 +73,10 @@ static void tell_ready(void *context, const int ports[], const char *host)
 		fprintf(stderr, "  Zipkin     %s://%s:%d/api/v2/spans\n", scheme, shown, ports[2]);
 	if (ports[3])
 		fprintf(stderr, "  API        %s://%s:%d/api/v1/traces\n", scheme, shown, ports[3]);
+	if (ports[4])
+		fprintf(stderr, "  Jaeger     %s://%s:%d (gRPC)\n", scheme, shown, ports[4]);
+	if (ports[5])
+		fprintf(stderr, "  Tempo      %s://%s:%d\n", scheme, shown, ports[5]);
 	if (ports[1])
 		fprintf(stderr,
 			"Try, in another terminal:\n"

@@ -93,8 +93,18 @@ const struct option config_options[] = {
 	{.name = "http-port",
 	 .type = OPTION_PORT,
 	 .fallback = "16686",
-	 .doc = "port for causet's own API",
+	 .doc = "port for causet's own API and Jaeger's over HTTP",
 	 AT(http_port)},
+	{.name = "jaeger-grpc-port",
+	 .type = OPTION_PORT,
+	 .fallback = "16685",
+	 .doc = "port for Jaeger's API over gRPC",
+	 AT(jaeger_grpc_port)},
+	{.name = "tempo-port",
+	 .type = OPTION_PORT,
+	 .fallback = "3200",
+	 .doc = "port for Tempo's API, which is also under /tempo on the http-port",
+	 AT(tempo_port)},
 	{.name = "port-file",
 	 .type = OPTION_STRING,
 	 .value = "FILE",
@@ -304,7 +314,8 @@ int config_check(const struct config *c, struct error *error)
 				 "from 1ms to 1h",
 				 c->sync);
 	if (c->otlp_grpc_port == OPTION_OFF && c->otlp_http_port == OPTION_OFF &&
-	    c->zipkin_port == OPTION_OFF && c->http_port == OPTION_OFF)
+	    c->zipkin_port == OPTION_OFF && c->http_port == OPTION_OFF &&
+	    c->jaeger_grpc_port == OPTION_OFF && c->tempo_port == OPTION_OFF)
 		return error_set(error, -EINVAL, "every port is off; leave at least one on");
 	if (c->tls_key && !c->tls_cert)
 		return error_set(error, -EINVAL, "tls-key without tls-cert; give both");

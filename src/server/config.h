@@ -22,7 +22,8 @@ struct config {
 	int64_t retention_age_ns, retention_size;
 	/* network */
 	const char *listen;
-	int64_t otlp_grpc_port, otlp_http_port, zipkin_port, http_port;
+	int64_t otlp_grpc_port, otlp_http_port, zipkin_port, http_port, jaeger_grpc_port,
+		tempo_port;
 	const char *port_file;
 	struct option_list hosts, cors_origins;
 	/* access */

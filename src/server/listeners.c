@@ -20,6 +20,9 @@ static const struct {
 	{"otlp-http", "otlp_http_port", SERVICE_OTLP_HTTP, offsetof(struct config, otlp_http_port)},
 	{"zipkin", "zipkin_port", SERVICE_ZIPKIN, offsetof(struct config, zipkin_port)},
 	{"http", "http_port", SERVICE_HTTP, offsetof(struct config, http_port)},
+	{"jaeger-grpc", "jaeger_grpc_port", SERVICE_JAEGER_GRPC,
+	 offsetof(struct config, jaeger_grpc_port)},
+	{"tempo", "tempo_port", SERVICE_TEMPO, offsetof(struct config, tempo_port)},
 };
 
 const char *listener_name(unsigned bit)
@@ -57,8 +60,8 @@ static int take_activated(struct listeners *l, const struct config *c, const str
 			return error_set(
 				error, -EINVAL,
 				"the socket on port %d from the service manager has the name "
-				"'%s'; say FileDescriptorName=otlp-grpc, otlp-http, zipkin or "
-				"http",
+				"'%s'; say FileDescriptorName=otlp-grpc, otlp-http, zipkin, http, "
+				"jaeger-grpc or tempo",
 				all[i].port, all[i].name);
 		if (!all[i].loopback && !c->auth && !c->insecure)
 			return error_set(

@@ -22,7 +22,8 @@ void listeners_taken(struct listeners *l);
 /* Closes what still is ours. */
 void listeners_done(struct listeners *l);
 
-/* "otlp-grpc", "otlp-http", "zipkin", "http", by bit number of enum service. */
+/* "otlp-grpc", "otlp-http", "zipkin", "http", "jaeger-grpc", "tempo", by bit number of enum
+ * service. */
 const char *listener_name(unsigned bit);
 
 /* Writes {"pid":…,"host":"…","otlp_grpc_port":4317,…} in one step (a new file is moved into place).

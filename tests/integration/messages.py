@@ -28,9 +28,10 @@ PATHS = {kind: f'/v1/{kind}' for kind in METHODS}
 
 @functools.lru_cache(maxsize=None)
 def protos():
-    """protoc's modules by name: events, otlp, zipkin, answers."""
+    """protoc's modules by name: events, otlp, zipkin, answers, jaeger."""
     out = tempfile.mkdtemp(prefix='causet-protoc-')
-    folders = {'events': 'docs/format', 'otlp': 'tests/wire', 'zipkin': 'tests/wire', 'answers': 'tests/integration'}
+    folders = {'events': 'docs/format', 'otlp': 'tests/wire', 'zipkin': 'tests/wire', 'answers': 'tests/integration',
+               'jaeger': 'tests/integration'}
     for name, folder in folders.items():
         subprocess.run(['protoc', f'-I{TOP / folder}', '-I/usr/include', f'--python_out={out}', f'{name}.proto'], check=True)
     sys.path.insert(0, out)
@@ -73,6 +74,15 @@ def to_protobuf(request, message):
             return {k: base64.b64encode(bytes.fromhex(v)).decode() if k in HEX else ids(v) for k, v in value.items()}
         return value
     return json_format.ParseDict(ids(request), message()).SerializeToString()
+
+
+def strict(message, body):
+    """The message in `body`; a field that its .proto does not know is a failure."""
+    got = message.FromString(body)
+    known = message.FromString(body)
+    known.DiscardUnknownFields()
+    assert known.SerializeToString(deterministic=True) == got.SerializeToString(deterministic=True), 'unknown fields'
+    return got
 
 
 # --- what came back -------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 
-PORTS = ('otlp-grpc', 'otlp-http', 'zipkin', 'http')
+PORTS = ('otlp-grpc', 'otlp-http', 'zipkin', 'http', 'jaeger-grpc', 'tempo')
 START_SECONDS = 60  # a sanitized program on a busy machine
 
 

@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-ANY_PORT = [word for name in ('otlp-grpc', 'otlp-http', 'zipkin', 'http') for word in (f'--{name}-port', '0')]
+ANY_PORT = [word for name in ('otlp-grpc', 'otlp-http', 'zipkin', 'http', 'jaeger-grpc', 'tempo') for word in (f'--{name}-port', '0')]
 CHROOT = shutil.which('chroot', path='/usr/sbin:/usr/bin')
 AS_ROOT = [] if os.geteuid() == 0 else ['unshare', '--user', '--map-root-user']
 

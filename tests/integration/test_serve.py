@@ -51,14 +51,14 @@ def test_a_lost_client_is_shown_the_way(server, service, method, path, status, s
 
 def test_two_servers_cannot_share_a_folder(server, run):
     second = run('serve', '--data', server.folder / 'data', '--http-port=0', '--otlp-grpc-port=off',
-                 '--otlp-http-port=off', '--zipkin-port=off')
+                 '--otlp-http-port=off', '--zipkin-port=off', '--jaeger-grpc-port=off', '--tempo-port=off')
     assert second.returncode == 1
     assert f'process {server.process.pid}' in second.stderr and '--data' in second.stderr
 
 
 def test_a_taken_port_is_named(server, run, tmp_path):
     second = run('serve', '--data', tmp_path / 'other', '--http-port', server.ports['http'], '--otlp-grpc-port=off',
-                 '--otlp-http-port=off', '--zipkin-port=off')
+                 '--otlp-http-port=off', '--zipkin-port=off', '--jaeger-grpc-port=off', '--tempo-port=off')
     assert second.returncode == 1
     assert str(server.ports['http']) in second.stderr
 

@@ -165,7 +165,7 @@ def test_a_newer_version_is_refused_and_left_alone(kind, causet, run, tmp_path):
     before = {p.name: p.read_bytes() for p in store.iterdir()}
     for arguments in (('store', 'check', data), ('store', 'repair', data), ('store', 'export', data),
                       ('serve', '--data', data, '--otlp-grpc-port', '0', '--otlp-http-port', '0', '--zipkin-port', '0',
-                       '--http-port', '0')):
+                       '--http-port', '0', '--jaeger-grpc-port', '0', '--tempo-port', '0')):
         done = run(*arguments)
         assert done.returncode == 1 and '2' in done.stderr, (arguments, done.stderr)
         assert 'version' in done.stderr or 'format' in done.stderr or 'newer' in done.stderr

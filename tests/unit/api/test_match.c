@@ -109,7 +109,7 @@ static void every_route_of_ours_is_complete(void **state)
 {
 	for (const struct route *r = routes; r->path; r++) {
 		assert_non_null(r->method);
-		assert_non_null(r->handle);
+		assert_true(r->handle != NULL || r->open != NULL);
 		assert_true(r->services != 0);
 		assert_true(r->role != ROUTE_OPEN || strcmp(r->path, "/live") == 0 ||
 			    strcmp(r->path, "/ready") == 0);
