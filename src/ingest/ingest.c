@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/blocks.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
 #include "ingest/forms.h"
@@ -25,6 +26,7 @@ struct ingest {
 	struct recent *recent; /* NULL: repeats are not looked for */
 	struct second *second; /* NULL: no catalogue */
 	struct redact *redact; /* NULL: no catalogue */
+	struct blocks *blocks; /* where batches lie */
 	struct ingest_counters counters;
 };
 
@@ -69,9 +71,12 @@ int ingest_open(const struct ingest_options *options, struct ingest **ret_ingest
 	if (!in)
 		return error_set(error, -ENOMEM, "out of memory");
 	in->options = *options;
-	if (options->repeat_ns > 0)
+	in->blocks = blocks_new();
+	if (!in->blocks)
+		r = error_set(error, -ENOMEM, "out of memory");
+	if (r == 0 && options->repeat_ns > 0)
 		r = recent_start(in);
-	if (r < 0)
+	if (r < 0 && in->blocks)
 		error_set(error, r, "cannot read which requests came lately: %s", strerror(-r));
 	if (r == 0 && options->catalog)
 		r = second_new(options->catalog, &in->second, error);
@@ -92,6 +97,7 @@ struct ingest *ingest_close(struct ingest *in)
 	recent_free(in->recent);
 	second_free(in->second);
 	redact_free(in->redact);
+	blocks_close(in->blocks);
 	free(in);
 	return NULL;
 }
@@ -217,7 +223,7 @@ static struct batch *decode(struct taken *t, struct slice owner)
 			r = redact_batch(in->redact, &batch, &redacted);
 	}
 	if (r == 0)
-		r = batch_seal(batch);
+		r = batch_seal_in(batch, in->blocks);
 	if (r < 0) {
 		count(&in->counters.kinds[t->kind].failed, 1);
 		in->options.fail(t->req, 503, "out of memory; try again later");

