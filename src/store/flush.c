@@ -43,30 +43,6 @@ static void flush_done(struct flush *f)
 	free(f->refs);
 }
 
-static int64_t clamp_ns(uint64_t ns)
-{
-	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
-/* When the piece starts, as searches will see it: store/summary.c. */
-static int64_t piece_start(const struct flush *f, uint32_t trace)
-{
-	const struct runs *runs = &f->head->runs;
-	const struct run *first = runs_first(runs, f->mark, trace);
-	int64_t start = INT64_MAX;
-
-	for (const struct run *run = first; run; run = runs_next(runs, f->mark, run)) {
-		const struct event *e = &runs_batch(runs, run->batch)->events[run->first];
-
-		for (uint32_t i = 0; i < run->count; i++, e++)
-			if ((e->type == EVENT_SPAN || e->type == EVENT_BEGIN) && e->time_ns != 0)
-				start = MIN(start, clamp_ns(e->time_ns));
-	}
-	if (start < INT64_MAX)
-		return start;
-	return clamp_ns(runs_batch(runs, first->batch)->events[first->first].time_ns);
-}
-
 static int order_make(struct flush *f)
 {
 	size_t n = f->mark.traces;
@@ -79,7 +55,7 @@ static int order_make(struct flush *f)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		struct trace_id id = runs_trace_id(&f->head->runs, i);
-		int64_t start = piece_start(f, i);
+		int64_t start = runs_start_ns(&f->head->runs, i);
 
 		f->order[i] = (struct radix_item){(uint64_t)start, i};
 		f->traces[i] = (struct split_trace){segment_id_hash(id), id, start, false};

@@ -25,7 +25,8 @@ struct kept {
 
 struct chain {
 	struct trace_id id;
-	uint32_t first, last; /* runs; `last` is the writer's */
+	uint32_t first, last; /* runs; `last` is the writer's, as is start_ns */
+	int64_t start_ns;     /* the earliest of its blocks; INT64_MAX: none has a time */
 };
 
 /* Which chunk an entry is in, and where. */
@@ -124,8 +125,14 @@ uint32_t runs_find(const struct runs *r, struct trace_id id)
 	return map_get(&r->by_id, hash_id(r, id), chain_has_id, r, &id);
 }
 
+static int64_t clamp_ns(uint64_t ns)
+{
+	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
 /* Room was made for all of it. */
-static void run_add(struct runs *r, struct trace_id id, uint32_t at, uint32_t *trace_n)
+static void run_add(struct runs *r, struct trace_id id, uint32_t at, int64_t start_ns,
+		    uint32_t *trace_n)
 {
 	uint64_t hash = hash_id(r, id);
 	uint32_t trace = map_get(&r->by_id, hash, chain_has_id, r, &id);
@@ -135,9 +142,10 @@ static void run_add(struct runs *r, struct trace_id id, uint32_t at, uint32_t *t
 
 		atomic_store_explicit(&run_get(r, chain->last)->next, at, memory_order_release);
 		chain->last = at;
+		chain->start_ns = MIN(chain->start_ns, start_ns);
 		return;
 	}
-	*chain_get(r, *trace_n) = (struct chain){id, at, at};
+	*chain_get(r, *trace_n) = (struct chain){id, at, at, start_ns};
 	map_put(&r->by_id, hash, (*trace_n)++);
 }
 
@@ -156,6 +164,7 @@ int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 	for (uint32_t i = 0; i < b->event_n;) {
 		struct trace_id id = b->events[i].trace_id;
 		struct run *run = run_get(r, run_n);
+		int64_t start_ns = INT64_MAX;
 		uint32_t first = i;
 
 		/* Spans of a trace seldom stand together: nearly each row is looked up. */
@@ -163,15 +172,19 @@ int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 			map_prefetch(&r->by_id, hash_id(r, b->events[i + PREFETCHED].trace_id));
 
 		while (i < b->event_n && trace_id_eq(b->events[i].trace_id, id)) {
-			r->span_n +=
-				b->events[i].type == EVENT_SPAN || b->events[i].type == EVENT_BEGIN;
-			i++;
+			const struct event *e = &b->events[i++];
+
+			if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
+				continue;
+			r->span_n++;
+			if (e->time_ns != 0)
+				start_ns = MIN(start_ns, clamp_ns(e->time_ns));
 		}
 		run->batch = batch_n;
 		run->first = first;
 		run->count = i - first;
 		atomic_init(&run->next, RUNS_NONE);
-		run_add(r, id, run_n++, &trace_n);
+		run_add(r, id, run_n++, start_ns, &trace_n);
 	}
 	r->event_n += b->event_n;
 	r->bytes += cost(b, runs);
@@ -193,6 +206,17 @@ struct runs_mark runs_mark(const struct runs *r)
 struct trace_id runs_trace_id(const struct runs *r, uint32_t trace)
 {
 	return chain_get(r, trace)->id;
+}
+
+int64_t runs_start_ns(const struct runs *r, uint32_t trace)
+{
+	const struct chain *chain = chain_get(r, trace);
+	const struct run *first;
+
+	if (chain->start_ns < INT64_MAX)
+		return chain->start_ns;
+	first = run_get(r, chain->first);
+	return clamp_ns(runs_batch(r, first->batch)->events[first->first].time_ns);
 }
 
 const struct run *runs_first(const struct runs *r, struct runs_mark mark, uint32_t trace)
