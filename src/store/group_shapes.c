@@ -119,6 +119,82 @@ static uint32_t row_words(struct group_writer *g, const struct group_row *row, b
 	return prefix_n + count;
 }
 
+/* Where a skeleton like the row's was last noted; NULL: it is not guessed. */
+static inline uint32_t *guess_slot(struct group_writer *g, const struct group_row *row)
+{
+	struct remap *r = &g->dictionary.remaps[row->remap];
+	const struct event *e = row->e;
+	uint32_t n = e->attrs.count;
+	uint64_t a, b;
+
+	if (e->extra)
+		return NULL;
+	a = (uint64_t)dictionary_resource(&g->dictionary, r, e->resource) << 32 |
+	    dictionary_string(&g->dictionary, r, e->name);
+	b = (uint64_t)(dictionary_scope(&g->dictionary, r, e->scope) ^ row->form << 16) << 32 |
+	    ((uint32_t)e->status << 20 ^ (uint32_t)e->type << 12 ^ n);
+	if (n > 0)
+		b ^= (uint64_t)r->strings[r->batch->attrs[e->attrs.first + n - 1].key] << 24;
+	return &g->guesses[hash_fold(a ^ g->shapes.seed, b ^ 0x9e3779b97f4a7c15ULL) &
+			   (GUESSES - 1)];
+}
+
+/* Has the row these words for its attributes?  Keys that the segment does not know yet are 0, as no
+ * key but the empty one is. */
+static inline bool has_keys(const uint32_t *strings, const struct attr *a, uint32_t n,
+			    const uint32_t *words)
+{
+	uint32_t differ = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		differ |= words[i] ^ field_word(strings[a[i].key], a[i].type);
+		__asm__("" : "+r"(differ)); /* in vectors it takes twice as many instructions */
+	}
+	return differ == 0;
+}
+
+/* Has the row this skeleton?  guess_slot() has seen to its resource and scope. */
+static inline bool has_skeleton(struct group_writer *g, const struct group_row *row,
+				const struct skeleton *k)
+{
+	struct remap *r = &g->dictionary.remaps[row->remap];
+	const uint32_t *words = skeleton_words(&g->shapes, k);
+	const struct event *e = row->e;
+	const struct attr *a = r->batch->attrs + e->attrs.first;
+	uint32_t differ, n = e->attrs.count;
+
+	if (k->field_n != n + 1 || k->rare || k->loose_n)
+		return false;
+	differ = words[WORD_TYPE] ^ (e->type | (uint32_t)e->format << 8 | (uint32_t)e->bits << 16);
+	differ |= words[WORD_KIND] ^ (uint32_t)e->kind;
+	differ |= words[WORD_STATUS] ^ (uint32_t)e->status;
+	differ |= words[WORD_FLAGS] ^ e->flags;
+	differ |= words[WORD_RESOURCE] ^ (r->resources[e->resource] - 1);
+	differ |= words[WORD_SCOPE] ^ (r->scopes[e->scope] - 1);
+	differ |= words[WORD_FORM] ^ row->form;
+	return differ == 0 && has_keys(r->strings, a, n, words + WORD_FIELDS + 1);
+}
+
+static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose);
+
+/* Rows of a kind come again and again: the guess is nearly always right, and no word is written
+ * or hashed for it. */
+static uint32_t find_skeleton(struct group_writer *g, const struct group_row *row)
+{
+	uint32_t *guess = guess_slot(g, row), at;
+
+	if (guess && *guess && has_skeleton(g, row, &g->shapes.skeletons[*guess - 1])) {
+		g->exact_hits++;
+		return *guess - 1;
+	}
+	at = get_skeleton(g, row, false);
+	if (!guess || at == NONE)
+		return at;
+	guess = guess_slot(g, row); /* its keys are known now */
+	*guess = at + 1;
+	return at;
+}
+
 static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose)
 {
 	struct shape_table *t = &g->shapes;
@@ -411,8 +487,10 @@ int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 		struct group_row *row = &g->rows[i];
 
 		/* Where hardly any row has a known set of keys, the others are not asked. */
-		row->skeleton = get_skeleton(
-			g, row, g->loose && i > LOOSE_LEAST_ROWS && g->exact_hits < i / LOOSE_HITS);
+		if (g->loose && i > LOOSE_LEAST_ROWS && g->exact_hits < i / LOOSE_HITS)
+			row->skeleton = get_skeleton(g, row, true);
+		else
+			row->skeleton = find_skeleton(g, row);
 		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
 			return -ENOMEM;
 		if (g->at_once) {
@@ -451,5 +529,7 @@ int group_shapes_close(struct group_writer *g)
 		r = shape == NONE ? -ENOMEM : shape_note(g, i, shape);
 	}
 	g->at_once = true;
+	/* Skeletons may have successors now. */
+	memset(g->guesses, 0, GUESSES * sizeof(*g->guesses));
 	return r == 0 ? dictionary_failed(&g->dictionary) : r;
 }

@@ -53,10 +53,12 @@ int group_writer_init(struct group_writer *g, const struct segment_options *opti
 	g->order = malloc(g->most_rows * sizeof(*g->order));
 	g->spare = malloc(g->most_rows * sizeof(*g->spare));
 	g->row_of_id = malloc(slots * sizeof(*g->row_of_id));
+	g->guesses = calloc(GUESSES, sizeof(*g->guesses));
 	for (size_t i = 0; i < ARRAY_SIZE(stages); i++)
 		if (!(stages[i]->v = numbers(g)))
 			return -ENOMEM;
-	return g->rows && g->pieces && g->child && g->codes && g->order && g->spare && g->row_of_id
+	return g->rows && g->pieces && g->child && g->codes && g->order && g->spare &&
+			       g->row_of_id && g->guesses
 		       ? 0
 		       : -ENOMEM;
 }
@@ -83,6 +85,7 @@ void group_writer_done(struct group_writer *g)
 	free(g->order);
 	free(g->spare);
 	free(g->row_of_id);
+	free(g->guesses);
 	free(g->loose_codes);
 	free(g->column_of_key);
 	free(g->words);

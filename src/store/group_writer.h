@@ -12,6 +12,8 @@
 #include "store/shape_table.h"
 #include "store/text_column.h"
 
+#define GUESSES 4096 /* a power of two */
+
 struct group_row {
 	const struct event *e;
 	uint32_t remap;
@@ -89,6 +91,7 @@ struct group_writer {
 	size_t seen_n, seen_capacity;
 	uint32_t *seen_shapes;
 	size_t seen_shape_n, seen_shape_capacity;
+	uint32_t *guesses; /* GUESSES skeletons + 1, by what their rows look like */
 	struct buffer packed;
 	struct radix_item *order, *spare;
 	uint64_t *idents; /* of shape_settle() */
