@@ -156,6 +156,7 @@ struct ast_path {
 	const struct word_field *field;
 	size_t column;
 	const struct ast_expr *value;
+	bool aggregate; /* AST_PATH_LET: its value has one inside */
 	const struct word_constant *constant;
 	const struct ast_statement *statement;
 };
@@ -295,6 +296,7 @@ struct ast_item {
 	/* checker */
 	struct slice label; /* what the column is called: `name`, else made from the text */
 	bool aggregate;     /* has one inside */
+	uint32_t weight;    /* private to the checker: nodes of expr, behind names, too */
 };
 
 /* A name for tuples in a From, Join or Sequence step. */
@@ -498,7 +500,8 @@ struct ast_statement {
 	};
 	/* checker */
 	struct type type;
-	int state; /* private to the checker: finds cycles */
+	int state;       /* private to the checker: finds cycles */
+	uint32_t weight; /* the same: nodes, with all it refers to */
 };
 
 struct ast_program {

@@ -51,12 +51,11 @@ static const struct {
 	[DIAG_REFUSED] = {"E501", "cannot run in this way"},
 	[DIAG_END_UNBOUND] = {"W101", "an unbound name read as the From alias"},
 	[DIAG_CLOCK_RULE] = {"W102", "the order leaned on a clock"},
-	[DIAG_ALWAYS] = {"W103", "always true or always false"},
-	[DIAG_MISSING_NOT_EQUAL] = {"W104", "!= leaves out what lacks the attribute"},
-	[DIAG_UNUSED] = {"W105", "a definition nobody uses"},
-	[DIAG_SHADOWED] = {"W106", "a name that hides another"},
-	[DIAG_UNION_ORDER] = {"W107", "OrderBy and Limit belong to the last part of a Union"},
-	[DIAG_UNKNOWN_TRACEPOINT] = {"W108", "a tracepoint nobody defined"},
+	[DIAG_NEAR_FIELD] = {"W103", "an attribute that is nearly the name of a field"},
+	[DIAG_PROVIDER_SYMBOL] = {"W104", "a name only the provider can know"},
+	[DIAG_SHADOWED] = {"W105", "a name that hides another"},
+	[DIAG_UNION_ORDER] = {"W106", "OrderBy and Limit belong to the last part of a Union"},
+	[DIAG_UNKNOWN_TRACEPOINT] = {"W107", "a tracepoint nobody defined"},
 };
 
 void diags_init(struct diags *d, struct arena *arena)

@@ -58,11 +58,10 @@ enum diag_code {
 	DIAG_COLUMNS_DIFFER,
 	DIAG_CLAUSE,
 	DIAG_REFUSED,
-	DIAG_END_UNBOUND, /* W101: language rule R5 */
-	DIAG_CLOCK_RULE,  /* W102: given by a run, not by the checker */
-	DIAG_ALWAYS,
-	DIAG_MISSING_NOT_EQUAL,
-	DIAG_UNUSED,
+	DIAG_END_UNBOUND,     /* W101: language rule R5 */
+	DIAG_CLOCK_RULE,      /* W102: given by a run, not by the checker */
+	DIAG_NEAR_FIELD,      /* an attribute whose name is nearly a field's */
+	DIAG_PROVIDER_SYMBOL, /* a name only a provider can know */
 	DIAG_SHADOWED,
 	DIAG_UNION_ORDER,
 	DIAG_UNKNOWN_TRACEPOINT,

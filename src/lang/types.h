@@ -47,7 +47,7 @@ struct type {
 	enum type_tag of; /* TYPE_LIST: of what; else TYPE_ERROR */
 	bool many;        /* a stream of them */
 	bool grouped;     /* TYPE_SPANSET, TYPE_SERIES and scalars of a pipe: one per by() group */
-	const struct columns *columns; /* TYPE_RELATION only */
+	const struct columns *columns; /* TYPE_RELATION and TYPE_SERIES only */
 };
 
 struct column {
