@@ -80,10 +80,22 @@ static bool found(struct http_request *req, struct api *api, const struct route_
 	}
 }
 
+/* Jaeger and Tempo both claim /api/traces/{id}: on our own port Tempo's paths stand under /tempo.
+ */
+static struct route_match find(const struct http_request *req)
+{
+	const struct slice prefix = SLICE("/tempo/");
+
+	if (req->tag == SERVICE_HTTP && slice_starts(req->path, prefix))
+		return route_find(routes, req->method, slice_from(req->path, prefix.n - 1),
+				  SERVICE_TEMPO);
+	return route_find(routes, req->method, req->path, (unsigned)req->tag);
+}
+
 void api_admit(struct http_request *req, void *context)
 {
 	struct api *api = context;
-	struct route_match match = route_find(routes, req->method, req->path, (unsigned)req->tag);
+	struct route_match match = find(req);
 	struct api_request *a;
 
 	if (!found(req, api, &match))

@@ -10,6 +10,7 @@
 #include "api/metrics.h"
 #include "api/receive.h"
 #include "api/search.h"
+#include "api/tempo_trace.h"
 #include "api/trace_get.h"
 #include "api/zipkin_lists.h"
 #include "api/zipkin_traces.h"
@@ -95,6 +96,13 @@ const struct route routes[] = {
 	 ROUTE_SMALL_BODY, NULL, NULL, jaeger_grpc_summaries},
 	{"POST", "/jaeger.api_v3.Capabilities/GetCapabilities", SERVICE_JAEGER_GRPC, ROLE_READ,
 	 ROUTE_SMALL_BODY, NULL, jaeger_grpc_capabilities},
+	/* Tempo's are also under /tempo on causet's own port: api/dispatch.c. */
+	{"GET", "/api/echo", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_echo},
+	{"GET", "/api/status/buildinfo", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_buildinfo},
+	{"GET", "/api/traces/{id}", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_trace_v1},
+	{"GET", "/api/v2/traces/{id}", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_trace_v2},
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
 

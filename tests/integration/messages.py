@@ -28,10 +28,10 @@ PATHS = {kind: f'/v1/{kind}' for kind in METHODS}
 
 @functools.lru_cache(maxsize=None)
 def protos():
-    """protoc's modules by name: events, otlp, zipkin, answers, jaeger."""
+    """protoc's modules by name: events, otlp, zipkin, answers, jaeger, tempo."""
     out = tempfile.mkdtemp(prefix='causet-protoc-')
     folders = {'events': 'docs/format', 'otlp': 'tests/wire', 'zipkin': 'tests/wire', 'answers': 'tests/integration',
-               'jaeger': 'tests/integration'}
+               'jaeger': 'tests/integration', 'tempo': 'tests/integration'}
     for name, folder in folders.items():
         subprocess.run(['protoc', f'-I{TOP / folder}', '-I/usr/include', f'--python_out={out}', f'{name}.proto'], check=True)
     sys.path.insert(0, out)
