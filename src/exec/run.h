@@ -51,6 +51,11 @@ int run_node(struct query_at *run, const struct plan_node *node, const struct ru
  * a SOURCE of spans or blocks or a SPANSET that is one FILTER. */
 int column_run(struct query_at *run, const struct plan_node *node, const struct run_sink *sink);
 
+/* SERIES and COMPARE, where the column path did not take them: built on tuples_scan() of their
+ * inputs and sets. */
+int series_run(struct query_at *run, const struct plan_node *node, const struct run_sink *sink);
+int compare_run(struct query_at *run, const struct plan_node *node, const struct run_sink *sink);
+
 /* --- the trace path --- */
 
 /* A tuple of an operator below which nothing looks across traces. */
@@ -71,5 +76,32 @@ unsigned tuples_threads(const struct query_at *run);
 typedef int tuples_add_fn(void *context, unsigned thread, const struct tuple *tuple);
 int tuples_scan(struct query_at *run, const struct plan_node *node, tuples_add_fn *add,
 		void *context);
+
+/* --- rows kept for a while --- */
+
+struct kept_row {
+	struct value *values;
+	double *plus_minus; /* NULL: exact */
+	uint64_t time_ns;   /* of the anchor; 0: has none */
+};
+
+struct kept_rows {
+	uint32_t column_n;
+	struct kept_row *rows;
+	size_t n, capacity;
+	struct arena arena;
+	struct budget *budget; /* borrowed */
+	size_t held;
+};
+
+void kept_rows_init(struct kept_rows *k, uint32_t column_n, struct budget *budget);
+void kept_rows_done(struct kept_rows *k);
+/* Copies.  -ENOMEM, -ENOSPC. */
+int kept_rows_add(struct kept_rows *k, const struct value *values, const double *plus_minus,
+		  uint64_t time_ns);
+/* All rows of an operator, in an order that is the same every time for the same number of threads.
+ * `most`: enough of them; 0: all. */
+int kept_rows_run(struct kept_rows *k, struct query_at *run, const struct plan_node *node,
+		  uint64_t most);
 
 #endif

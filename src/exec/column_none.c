@@ -1,0 +1,29 @@
+/* exec/column_none.c - where no column path is linked in, everything goes by traces. */
+#include <errno.h>
+
+#include "exec/run.h"
+
+__attribute__((weak)) int column_run(struct query_at *run, const struct plan_node *node,
+				     const struct run_sink *sink)
+{
+	(void)run;
+	(void)node;
+	(void)sink;
+	return -EOPNOTSUPP;
+}
+
+__attribute__((weak)) int series_run(struct query_at *run, const struct plan_node *node,
+				     const struct run_sink *sink)
+{
+	(void)node;
+	(void)sink;
+	return error_set(run->error, -EOPNOTSUPP, "series cannot be computed here");
+}
+
+__attribute__((weak)) int compare_run(struct query_at *run, const struct plan_node *node,
+				      const struct run_sink *sink)
+{
+	(void)node;
+	(void)sink;
+	return error_set(run->error, -EOPNOTSUPP, "compare cannot be computed here");
+}

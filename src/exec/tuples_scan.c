@@ -1,0 +1,260 @@
+/* exec/tuples_scan.c - the trace path: every trace of a snapshot, on all cores. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "exec/trace_eval.h"
+#include "exec/trace_prune.h"
+#include "store/scan.h"
+
+#define GIANT_ROWS  STORE_TRACE_ROWS /* a trace with more is left out, and that is said */
+#define CHECK_EVERY 64               /* traces between two looks at the budget */
+
+struct shared {
+	struct query_at *run;
+	const struct plan_node *node;
+	tuples_add_fn *add;
+	void *context;
+	_Atomic bool stop; /* somebody has failed, or has enough */
+};
+
+struct part {
+	struct shared *shared;
+	unsigned number;
+	uint32_t parts;
+	struct trace_at at;
+	struct trace_prune prune;
+	uint64_t seen;
+	int result;
+
+	/* A giant, page by page. */
+	struct event_ref *refs;
+	size_t ref_n, ref_capacity;
+	struct batch **batches;
+	size_t batch_n, batch_capacity;
+	bool too_large;
+};
+
+bool node_is_per_trace(const struct plan_node *node)
+{
+	switch (node->op) {
+	case PLAN_SOURCE:
+	case PLAN_SPANSET:
+	case PLAN_HBJOIN:
+	case PLAN_SEQUENCE:
+	case PLAN_PIPE:
+		return true;
+	case PLAN_FILTER:
+	case PLAN_PROJECT:
+	case PLAN_UNNEST:
+	case PLAN_PICK:
+	case PLAN_UNION:
+		for (uint32_t i = 0; i < node->input_n; i++)
+			if (!node_is_per_trace(node->inputs[i]))
+				return false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+unsigned tuples_threads(const struct query_at *run)
+{
+	return run->threads ? run->threads : 1;
+}
+
+/* --- one trace --- */
+
+static int give_tuples(struct part *p, const struct tuples *tuples)
+{
+	struct trace_at *at = &p->at;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < tuples->n; i++) {
+		struct tuple t = {tuples->items[i].values, at->sample};
+
+		t.sample.time_ns = element_time(at, tuples->items[i].anchor);
+		t.sample.id = element_id(at, tuples->items[i].anchor);
+		r = p->shared->add(p->shared->context, p->number, &t);
+	}
+	return r;
+}
+
+static int visit(struct part *p, struct trace_id id, const struct event_ref *refs, size_t n)
+{
+	struct query_at *run = p->shared->run;
+	struct tuples tuples = {0};
+	int r = trace_at_set(&p->at, id, refs, n);
+
+	if (r == 0)
+		r = trace_eval(&p->at, p->shared->node, true, &tuples);
+	if (r == 0)
+		r = p->at.env.failed;
+	if (r == 0)
+		r = give_tuples(p, &tuples);
+	trace_at_clear(&p->at);
+	atomic_fetch_add_explicit(&run->traces, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->rows, n, memory_order_relaxed);
+	return r;
+}
+
+static int look_around(struct part *p)
+{
+	if (atomic_load_explicit(&p->shared->stop, memory_order_relaxed))
+		return SINK_FULL;
+	return ++p->seen % CHECK_EVERY == 0 ? budget_check(&p->shared->run->budget) : 0;
+}
+
+/* --- giants come in pages --- */
+
+static void giant_forget(struct part *p)
+{
+	for (size_t i = 0; i < p->batch_n; i++)
+		batch_unref(p->batches[i]);
+	p->batch_n = p->ref_n = 0;
+	p->too_large = false;
+}
+
+static int giant_add(struct part *p, const struct event_ref *refs, size_t n)
+{
+	if (p->too_large || p->ref_n + n > GIANT_ROWS) {
+		p->too_large = true;
+		return 0;
+	}
+	if (!vec_reserve(&p->refs, &p->ref_capacity, p->ref_n + n, sizeof(*p->refs)))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (p->batch_n == 0 || p->batches[p->batch_n - 1] != refs[i].batch) {
+			if (!vec_reserve(&p->batches, &p->batch_capacity, p->batch_n + 1,
+					 sizeof(struct batch *)))
+				return -ENOMEM;
+			p->batches[p->batch_n++] =
+				batch_ref((struct batch *)(uintptr_t)refs[i].batch);
+		}
+		p->refs[p->ref_n++] = refs[i];
+	}
+	return 0;
+}
+
+static int on_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
+		    bool more)
+{
+	struct part *p = context;
+	int r = look_around(p);
+
+	if (r != 0)
+		return r;
+	if (!more && p->ref_n == 0 && !p->too_large)
+		return visit(p, id, refs, n);
+	r = giant_add(p, refs, n);
+	if (r == 0 && !more) {
+		if (p->too_large)
+			atomic_store_explicit(&p->shared->run->giants, true, memory_order_relaxed);
+		else
+			r = visit(p, id, p->refs, p->ref_n);
+		giant_forget(p);
+	}
+	return r;
+}
+
+/* --- groups of whole traces --- */
+
+static int on_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
+{
+	struct part *p = context;
+	struct query_at *run = p->shared->run;
+	const struct group_piece *pieces;
+	struct event_set set = {0};
+	uint32_t all, pruned = 0;
+	int r = group_pieces(g, &pieces, &all);
+
+	if (r == 0)
+		r = trace_prune_group(&p->prune, g);
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		const struct group_piece *piece = &pieces[indices[i]];
+
+		r = look_around(p);
+		if (r != 0)
+			break;
+		if (!trace_prune_possible(&p->prune, piece)) {
+			pruned++;
+			continue;
+		}
+		r = group_rows(g, piece->first, piece->rows, &set);
+		if (r == 0)
+			r = visit(p, piece->id, set.refs, set.n);
+		event_set_done(&set);
+	}
+	atomic_fetch_add_explicit(&run->traces_pruned, pruned, memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->traces, pruned, memory_order_relaxed);
+	return r;
+}
+
+static void *work(void *argument)
+{
+	struct part *p = argument;
+	const struct scan scan = {
+		.part = p->number,
+		.parts = p->parts,
+		.group = on_group,
+		.trace = on_trace,
+		.context = p,
+	};
+
+	p->result = snapshot_scan(p->shared->run->options->snapshot, &scan);
+	giant_forget(p);
+	if (p->result != 0)
+		atomic_store_explicit(&p->shared->stop, p->result < 0, memory_order_relaxed);
+	return NULL;
+}
+
+static int part_init(struct part *p, struct shared *shared, unsigned number, unsigned parts)
+{
+	int r;
+
+	*p = (struct part){.shared = shared, .number = number, .parts = parts};
+	r = trace_prune_init(&p->prune, shared->run, shared->node);
+	return r == 0 ? trace_at_init(&p->at, shared->run) : r;
+}
+
+static void part_done(struct part *p)
+{
+	trace_at_done(&p->at);
+	trace_prune_done(&p->prune);
+	free(p->refs);
+	free(p->batches);
+}
+
+int tuples_scan(struct query_at *run, const struct plan_node *node, tuples_add_fn *add,
+		void *context)
+{
+	struct shared shared = {.run = run, .node = node, .add = add, .context = context};
+	unsigned n = tuples_threads(run);
+	struct part *parts = calloc(n, sizeof(*parts));
+	pthread_t threads[RUN_THREADS_MOST];
+	bool started[RUN_THREADS_MOST] = {false};
+	int r = parts ? 0 : -ENOMEM;
+
+	if (!run->options->snapshot) {
+		free(parts);
+		return r;
+	}
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = part_init(&parts[i], &shared, i, n);
+	for (unsigned i = 1; r == 0 && i < n; i++)
+		started[i] = pthread_create(&threads[i], NULL, work, &parts[i]) == 0;
+	for (unsigned i = 0; r == 0 && i < n; i++) /* the first, and what got no thread */
+		if (!started[i])
+			work(&parts[i]);
+	for (unsigned i = 0; i < n; i++)
+		if (started[i])
+			pthread_join(threads[i], NULL);
+	for (unsigned i = 0; parts && i < n; i++) {
+		if (r == 0 || (r == SINK_FULL && parts[i].result < 0))
+			r = parts[i].result;
+		part_done(&parts[i]);
+	}
+	free(parts);
+	return r;
+}
