@@ -287,6 +287,7 @@ static int segment_rebuild(struct repair *p, const struct manifest_segment *row)
 	fresh.number = number;
 	fresh.received_min_ns = row->received_min_ns;
 	fresh.received_max_ns = row->received_max_ns;
+	fresh.thinned = row->thinned; /* it must not be thinned twice */
 	p->done.rebuilt++;
 	p->done.lost_rows += row->rows - MIN(row->rows, info.rows);
 	p->done.lost_blocks += row->blocks - MIN(row->blocks, info.blocks);
