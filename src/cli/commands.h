@@ -7,7 +7,9 @@
 extern const struct command command_serve;
 extern const struct command command_import;
 extern const struct command command_export;
+extern const struct command command_fmt;
 extern const struct command command_infer;
+extern const struct command command_lint;
 extern const struct command command_make_trace;
 extern const struct command command_services;
 extern const struct command command_skew;

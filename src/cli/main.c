@@ -24,6 +24,8 @@ const struct command *const commands[] = {
 	&command_services,
 	&command_traces,
 	&command_trace,
+	&command_lint,
+	&command_fmt,
 	&command_infer,
 	&command_make_trace,
 	&command_skew,

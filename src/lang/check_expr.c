@@ -1,4 +1,6 @@
 /* lang/check_expr.c - the type of every expression, and what does not go together. */
+#include <errno.h>
+
 #include "base/cleanup.h"
 #include "base/pattern.h"
 #include "lang/check_int.h"
@@ -194,6 +196,10 @@ static bool check_pattern(struct checker *c, const struct ast_expr *e)
 	pattern_free(pattern);
 	if (r == 0)
 		return true;
+	if (r == -ENOMEM) {
+		c->diags->no_memory = true;
+		return false;
+	}
 	diag_add(c->diags, DIAG_BAD_REGEX, e->range.begin, e->range.end, "this is %s", error.text);
 	return false;
 }

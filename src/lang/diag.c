@@ -187,9 +187,17 @@ static void more_format(const struct diags *d, struct buffer *out)
 
 void diags_format(const struct diags *d, struct slice text, struct buffer *out)
 {
+	diags_format_file(d, text, NULL, out);
+}
+
+void diags_format_file(const struct diags *d, struct slice text, const char *file,
+		       struct buffer *out)
+{
 	for (size_t i = 0; i < d->n; i++) {
 		const struct diag *item = &d->items[i];
 
+		if (file && file[0])
+			buffer_printf(out, "%s:", file);
 		diag_format_one(item, text, out);
 		if (item->fix.text && item->fix.text[0])
 			buffer_printf(out, "; fix: %s", item->fix.text);

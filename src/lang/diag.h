@@ -122,6 +122,10 @@ struct diag_place diag_place(struct slice text, uint32_t at);
 /* "line:column: code: message", one a line, "; fix: …" behind it where there is one. */
 void diags_format(const struct diags *d, struct slice text, struct buffer *out);
 
+/* The same with "FILE:" before each, if there is a name. */
+void diags_format_file(const struct diags *d, struct slice text, const char *file,
+		       struct buffer *out);
+
 /* For people: the line of the text with the place underlined below each message. */
 void diags_show(const struct diags *d, struct slice text, const char *file, struct buffer *out);
 

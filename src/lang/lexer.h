@@ -82,6 +82,7 @@ enum token_layout {
 	LAYOUT_STAGE,     /* the | before a stage */
 	LAYOUT_STEP,      /* first of a sequence's step */
 	LAYOUT_UNARY,     /* nothing between it and the token behind */
+	LAYOUT_OPERATOR,  /* and, or, in between operands */
 	LAYOUT_CALL,      /* ( of a call: nothing before it */
 	LAYOUT_OPEN,      /* { of a block of statements or exports */
 	LAYOUT_CLOSE,     /* its } */

@@ -73,7 +73,7 @@ static void statement_end(struct parser *p, enum token_kind end)
 {
 	const struct token *next = parser_token(p, 0);
 
-	if (p->panic && !p->no_memory) {
+	if (p->panic) {
 		parser_sync(p);
 		next = parser_token(p, 0);
 	}
@@ -113,15 +113,13 @@ size_t parser_statements(struct parser *p, enum token_kind end, struct ast_state
 	size_t n = 0;
 
 	*ret_first = NULL;
-	while (!p->no_memory && parser_kind(p, 0) != TOKEN_END && parser_kind(p, 0) != end) {
+	while (parser_kind(p, 0) != TOKEN_END && parser_kind(p, 0) != end) {
 		size_t before = p->at;
 		struct ast_statement *s;
 
 		if (parser_accept(p, TOKEN_SEMICOLON))
 			continue;
 		s = parser_statement(p);
-		if (p->no_memory)
-			break;
 		*last = s;
 		last = &s->next;
 		n++;
@@ -135,15 +133,21 @@ size_t parser_statements(struct parser *p, enum token_kind end, struct ast_state
 int lang_parse_tokens(struct tokens *tokens, enum lang_dialect dialect, struct arena *arena,
 		      struct diags *diags, struct ast_program **ret_program)
 {
-	struct parser p = {.tokens = tokens, .arena = arena, .diags = diags, .dialect = dialect};
-	struct ast_program *program = arena_zalloc(arena, 1, sizeof(*program));
+	jmp_buf no_memory;
+	struct parser p = {.tokens = tokens,
+			   .arena = arena,
+			   .diags = diags,
+			   .dialect = dialect,
+			   .no_memory = &no_memory};
+	struct ast_program *program;
 
-	if (!program)
+	if (setjmp(no_memory))
 		return -ENOMEM;
+	program = parser_alloc(&p, sizeof(*program));
 	program->text = tokens->text;
 	program->dialect = dialect;
 	program->n = parser_statements(&p, TOKEN_END, &program->first);
-	if (p.no_memory || diags->no_memory)
+	if (diags->no_memory)
 		return -ENOMEM;
 	*ret_program = program;
 	return 0;

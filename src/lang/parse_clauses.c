@@ -276,13 +276,13 @@ struct ast_clauses *parser_clauses(struct parser *p)
 
 		if (misspelt(p))
 			parser_take(p);
-		if (p->panic && !p->no_memory)
+		if (p->panic)
 			parser_sync(p);
 		word = parser_token(p, 0);
 		if (parser_keyword(p, 0) == KEY_NONE || !word_key(parser_keyword(p, 0))->clause)
 			break;
 		c = parser_alloc(p, sizeof(*c));
-		if (p->no_memory || !clause_take(p, c))
+		if (!clause_take(p, c))
 			break;
 		word->layout = LAYOUT_CLAUSE;
 		c->range = parser_since(p, word->begin);

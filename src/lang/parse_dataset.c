@@ -47,7 +47,9 @@ static bool property_take(struct parser *p, struct ast_dataset *d, struct parser
 		d->owner = parser_string(p, "the owner");
 	} else if (parser_accept_keyword(p, KEY_PER)) {
 		once(p, d->per != NULL, word);
+		p->layout_depth++;
 		d->per = parser_query(p);
+		p->layout_depth--;
 	} else if (parser_accept_keyword(p, KEY_WHERE)) {
 		once(p, d->where != NULL, word);
 		d->where = parser_expr(p);
@@ -77,7 +79,7 @@ static bool property_take(struct parser *p, struct ast_dataset *d, struct parser
 /* Skips to the next property or the brace of the body. */
 static void property_sync(struct parser *p)
 {
-	while (p->panic && !p->no_memory) {
+	while (p->panic) {
 		switch (parser_keyword(p, 0)) {
 		case KEY_OWNER:
 		case KEY_PER:

@@ -397,11 +397,14 @@ struct ast_expr *parser_expr_above(struct parser *p, int power)
 	enum ast_op op;
 	int binds;
 
-	while (!p->no_memory && (binds = operator_at(p, &op)) > power) {
+	while ((binds = operator_at(p, &op)) > power) {
 		struct token *token = parser_take(p);
 		struct ast_expr *e, *right;
 
-		token->is_keyword = token->kind == TOKEN_IDENT;
+		if (token->kind == TOKEN_IDENT) {
+			token->is_keyword = true;
+			token->layout = LAYOUT_OPERATOR;
+		}
 		if (!parser_enter(p)) {
 			parser_leave(p);
 			return left;

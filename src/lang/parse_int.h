@@ -6,6 +6,8 @@
 #ifndef CAUSET_LANG_PARSE_INT_H
 #define CAUSET_LANG_PARSE_INT_H
 
+#include <setjmp.h>
+
 #include "lang/ast.h"
 #include "lang/diag.h"
 #include "lang/lexer.h"
@@ -21,20 +23,9 @@ struct parser {
 	unsigned depth; /* of brackets */
 	uint16_t layout_depth;
 	bool panic;
-	bool no_memory;
-	/* What parser_alloc() gives when there is no memory: written to, never looked at. */
-	union {
-		struct ast_expr expr;
-		struct ast_source source;
-		struct ast_clause clause;
-		struct ast_clauses clauses;
-		struct ast_sequence sequence;
-		struct ast_query query;
-		struct ast_statement statement;
-		struct ast_dataset dataset;
-		struct ast_tracepoint tracepoint;
-		struct ast_program program;
-	} spare;
+	/* Where to go when there is no memory.  Everything is in the arena, so nothing is left
+	 * behind. */
+	jmp_buf *no_memory;
 };
 
 /* A list that grows in the arena, of pointers or structs. */
@@ -115,11 +106,10 @@ static inline struct ast_range parser_range(const struct token *token)
 /* From `begin` to the end of what was taken last. */
 struct ast_range parser_since(const struct parser *p, uint32_t begin);
 
-/* Cleared memory; never NULL: when there is none, `no_memory` and panic are set and a spare is
- * given. */
+/* Cleared memory; when there is none, parsing is over: see parser.no_memory. */
 void *parser_alloc(struct parser *p, size_t size);
 
-/* Room for one more; NULL when the list is full (reported) or memory is out. */
+/* Room for one more; NULL when the list is full, reported. */
 void *parser_push(struct parser *p, struct parser_list *list);
 
 /* ---- expressions (parse_expr.c, parse_path.c) ---- */

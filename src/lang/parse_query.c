@@ -65,7 +65,7 @@ static void stages_take(struct parser *p, struct ast_query *q)
 			parser_take(p);
 		stage->expr = parser_expr(p);
 		stage->range = parser_since(p, begin);
-		if (p->panic && !p->no_memory)
+		if (p->panic)
 			parser_sync(p);
 	}
 	q->stages = (struct ast_stage *)(void *)list.items;
@@ -131,7 +131,7 @@ struct ast_query *parser_query(struct parser *p)
 	} else {
 		q->form = AST_QUERY_PIPE;
 		q->head = parser_expr(p);
-		if (p->panic && !p->no_memory && p->depth == 0)
+		if (p->panic && p->depth == 0)
 			parser_sync(p);
 	}
 	stages_take(p, q);

@@ -88,7 +88,7 @@ struct ast_sequence *parser_sequence(struct parser *p)
 		parser_report(p, DIAG_TOO_FEW_STEPS, first->begin, first->end,
 			      "a sequence needs at least two steps, [a In …] [b In …], and has %zu",
 			      s->n_steps);
-	if (p->panic && !p->no_memory)
+	if (p->panic)
 		parser_sync(p);
 	s->range = parser_since(p, first->begin);
 	return s;

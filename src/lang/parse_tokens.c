@@ -250,12 +250,9 @@ void *parser_alloc(struct parser *p, size_t size)
 {
 	void *memory = arena_zalloc(p->arena, 1, size);
 
-	if (memory)
-		return memory;
-	p->no_memory = p->panic = true;
-	p->at = p->tokens->n - 1;
-	memset(&p->spare, 0, sizeof(p->spare));
-	return &p->spare;
+	if (!memory)
+		longjmp(*p->no_memory, 1);
+	return memory;
 }
 
 void *parser_push(struct parser *p, struct parser_list *list)
@@ -272,11 +269,8 @@ void *parser_push(struct parser *p, struct parser_list *list)
 			return NULL;
 		}
 		bigger = arena_zalloc(p->arena, capacity, list->size);
-		if (!bigger) {
-			p->no_memory = p->panic = true;
-			p->at = p->tokens->n - 1;
-			return NULL;
-		}
+		if (!bigger)
+			longjmp(*p->no_memory, 1);
 		if (list->n)
 			memcpy(bigger, list->items, list->n * list->size);
 		list->items = bigger;
