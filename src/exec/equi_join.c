@@ -16,7 +16,7 @@ struct equi {
 	struct kept_rows right;
 	struct value *keys; /* of the right rows, key_n each */
 	uint32_t *next;     /* right rows with the same keys */
-	uint32_t *tail;         /* of the first of such rows: the last */
+	uint32_t *tail;     /* of the first of such rows: the last */
 	struct map by_key;  /* keys to the first of them */
 	struct expr_env env;
 	struct arena arena;

@@ -151,7 +151,8 @@ static int go_to(struct trace_at *at, const struct items *in, bool head, enum el
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		bool in_some = head;
 
-		if (kind == ELEMENT_BLOCK && (t->blocks[i].bits & BLOCK_IMPLIED))
+		if ((kind == ELEMENT_BLOCK && (t->blocks[i].bits & BLOCK_IMPLIED)) ||
+		    element_is_made(t, (struct element){.kind = (uint8_t)kind, .index = i}))
 			continue;
 		for (uint32_t k = 0; !in_some && k < in->n; k++)
 			in_some = !in->list[k].is_value && belongs(t, in->list[k].element, kind, i);

@@ -79,7 +79,8 @@ static int try_all(struct trace_at *at, const struct plan_node *node, enum eleme
 	int r = 0;
 
 	for (; r == 0 && el.index < n; el.index++)
-		r = try_element(at, node, el, ranged, out);
+		if (!element_is_made(at->trace, el))
+			r = try_element(at, node, el, ranged, out);
 	return r;
 }
 

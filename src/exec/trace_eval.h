@@ -51,6 +51,13 @@ int tuples_pick(struct trace_at *at, struct trace_tuple **items, uint32_t n, enu
 struct value element_value_of(struct trace_at *at, struct element el, const struct plan_expr *e);
 struct value row_host(struct event_ref ref, struct arena *arena);
 
+/* Points at the ends of an edge that somebody sent are not events of their own. */
+static inline bool element_is_made(const struct trace *t, struct element el)
+{
+	return el.kind == ELEMENT_POINT &&
+	       trace_row(t, t->points[el.index].row)->type == EVENT_EDGE;
+}
+
 static inline bool set_has(const uint64_t *set, uint32_t i)
 {
 	return set[i / 64] >> (i % 64) & 1;

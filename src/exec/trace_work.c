@@ -9,10 +9,12 @@
  * Slack is the same backwards: how much later a position could be before the end of the trace is.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "core/hash.h"
 #include "exec/trace_at.h"
 #include "model/causality.h"
@@ -43,8 +45,8 @@ static int64_t position_time(const struct trace *t, uint32_t node)
 	return node % 2 ? t->blocks[node / 2].end_ns : t->blocks[node / 2].begin_ns;
 }
 
-/* Components end after everything they lead to: backwards is causes first.  One node each, since
- * cycles are cut. */
+/* Components end after everything they lead to: backwards is causes first.  1; 0: there is a cycle.
+ */
 static int sort_nodes(struct work *w)
 {
 	_cleanup_(freep)
@@ -58,38 +60,82 @@ static int sort_nodes(struct work *w)
 	r = graph_components(&w->graph, component, &count);
 	if (r < 0)
 		return r;
-	if (count != n) { /* a cycle that was not cut would be a bug of the model */
-		for (uint32_t i = 0; i < n; i++)
-			w->order[i] = i;
+	if (count != n)
 		return 0;
-	}
 	for (uint32_t i = 0; i < n; i++)
 		w->order[count - 1 - component[i]] = i;
-	return 0;
+	return 1;
+}
+
+/* Spans do not say whether a parent waited for a child; as on the critical path it is assumed where
+ * the child ended in time. */
+static bool waited_for(const struct trace *t, const struct trace_block *child)
+{
+	const struct trace_block *parent = &t->blocks[child->parent];
+
+	if (child->bits & (BLOCK_MESSAGE | BLOCK_RUNNING) || child->end_ns > parent->end_ns)
+		return false;
+	return child->unit == parent->unit ||
+	       (t->units[child->unit].from_clock && t->units[parent->unit].from_clock);
+}
+
+static void add_waits(const struct trace *t, struct arc_list *arcs)
+{
+	for (uint32_t i = 0; i < t->block_n && !arcs->failed; i++) {
+		const struct trace_block *b = &t->blocks[i];
+
+		if (b->parent == TRACE_NONE || !waited_for(t, b))
+			continue;
+		if (!vec_reserve(&arcs->arcs, &arcs->capacity, arcs->n + 1, sizeof(*arcs->arcs)))
+			arcs->failed = true;
+		else
+			arcs->arcs[arcs->n++] =
+				(struct arc){2 * i + 1, 2 * b->parent + 1, ARC_STRUCTURE};
+	}
+}
+
+/* The arcs, without what makes a cycle of them: first the waiting, then the clocks. */
+static int graph_of(struct trace *t, struct work *w)
+{
+	int r = 0;
+
+	for (int attempt = 0; attempt < 3; attempt++) {
+		struct arc_list arcs = {0};
+
+		arcs_collect(t, attempt < 2, &arcs);
+		if (attempt == 0)
+			add_waits(t, &arcs);
+		r = arcs.failed ? -ENOMEM : graph_build(&arcs, &w->graph);
+		free(arcs.arcs);
+		if (r < 0)
+			return r;
+		free(w->order);
+		w->order = malloc(((size_t)w->graph.node_n + 1) * sizeof(*w->order));
+		r = w->order ? sort_nodes(w) : -ENOMEM;
+		if (r != 0)
+			return r < 0 ? r : 0;
+		graph_done(&w->graph);
+	}
+	return -EINVAL; /* structure and edges have no cycles: they are cut */
 }
 
 static int work_init(struct trace *t, struct work *w)
 {
-	struct arc_list arcs = {0};
 	uint32_t n;
 	int r;
 
 	*w = (struct work){.position_n = (uint32_t)(2 * t->block_n + t->point_n)};
-	arcs_collect(t, true, &arcs);
-	r = arcs.failed ? -ENOMEM : graph_build(&arcs, &w->graph);
-	free(arcs.arcs);
+	r = graph_of(t, w);
 	if (r < 0)
 		return r;
 	n = w->graph.node_n;
-	w->order = malloc(((size_t)n + 1) * sizeof(*w->order));
 	w->time = malloc(((size_t)n + 1) * sizeof(*w->time));
 	w->ready = malloc(((size_t)n + 1) * sizeof(*w->ready));
-	if (!w->order || !w->time || !w->ready)
+	if (!w->time || !w->ready)
 		return -ENOMEM;
-	r = sort_nodes(w);
 	for (uint32_t i = 0; i < n; i++)
 		w->ready[i] = INT64_MIN;
-	for (uint32_t k = 0; r == 0 && k < n; k++) {
+	for (uint32_t k = 0; k < n; k++) {
 		uint32_t at = w->order[k];
 
 		w->time[at] = at < w->position_n          ? position_time(t, at)
@@ -152,8 +198,8 @@ int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_
 	_cleanup_(work_done)
 	struct work w = {0};
 	_cleanup_(freep)
-	int64_t *after = NULL, *ready = NULL;
-	int64_t first = INT64_MAX, last = INT64_MIN;
+	double *after = NULL, *ready = NULL;
+	double first = INFINITY, last = -INFINITY;
 	int r = work_init(t, &w);
 
 	if (r < 0)
@@ -163,15 +209,16 @@ int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_
 	if (!after || !ready)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w.graph.node_n; i++)
-		ready[i] = INT64_MIN;
+		ready[i] = -INFINITY;
 	for (uint32_t k = 0; k < w.graph.node_n; k++) {
 		uint32_t at = w.order[k], who = at < w.position_n ? worker(t, at) : TRACE_NONE;
 		bool caused = w.ready[at] != INT64_MIN;
-		int64_t work = caused ? w.time[at] - w.ready[at] : 0;
+		double spent = caused ? (double)(w.time[at] - w.ready[at]) : 0;
 
-		if (who != TRACE_NONE && factors[who] != 1)
-			work = (int64_t)((double)work * factors[who]);
-		after[at] = caused ? ready[at] + work : w.time[at];
+		/* Counted from the trace's begin: what is left of a double is fine enough. */
+		if (who != TRACE_NONE)
+			spent *= factors[who];
+		after[at] = caused ? ready[at] + spent : (double)(w.time[at] - t->begin_ns);
 		for (uint32_t i = w.graph.first[at]; i < w.graph.first[at + 1]; i++) {
 			uint32_t to = w.graph.to[i] & ~ARC_CLOCK;
 
@@ -183,7 +230,7 @@ int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_
 		if (at < w.position_n && after[at] > last)
 			last = after[at];
 	}
-	*ret_duration_ns = last > first ? last - first : 0;
+	*ret_duration_ns = last > first ? (int64_t)llround(last - first) : 0;
 	return 0;
 }
 

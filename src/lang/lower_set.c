@@ -403,6 +403,10 @@ const struct plan_node *lower_spanset_query(struct lower *l, const struct ast_qu
 		return spans_of(l, q, set, &by);
 	e = q->stages[next].expr;
 	call = e->kind == AST_BY ? e->by.of : e;
+	if (next == 0 && call->kind == AST_CALL && call->call.function && !call->call.aggregate &&
+	    (call->call.function->places & IN_ELEMENTS) &&
+	    !(call->call.function->places & (IN_AGGREGATE | IN_METRIC | IN_SPANSET)))
+		return lower_pipe_query(l, q); /* spans as elements: Points, Duration, Counter(…) */
 	if (call->kind == AST_CALL && call->call.function && call->call.function->id == FN_COMPARE)
 		node = compare_of(l, set, call);
 	else if (call->kind != AST_CALL || !call->call.function)

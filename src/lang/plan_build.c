@@ -141,6 +141,41 @@ bool plan_value_same(const struct plan_value *a, const struct plan_value *b)
 	}
 }
 
+static bool having_same(const struct plan_having *a, const struct plan_having *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->key_n != b->key_n || a->aggregate_n != b->aggregate_n ||
+	    !plan_expr_same(a->condition, b->condition))
+		return false;
+	for (uint32_t i = 0; i < a->key_n; i++)
+		if (!plan_expr_same(a->keys[i], b->keys[i]))
+			return false;
+	for (uint32_t i = 0; i < a->aggregate_n; i++)
+		if (a->aggregates[i].kind != b->aggregates[i].kind ||
+		    !plan_expr_same(a->aggregates[i].arg, b->aggregates[i].arg))
+			return false;
+	return true;
+}
+
+static bool set_same(const struct plan_set *a, const struct plan_set *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->op == b->op && a->relation == b->relation && a->form == b->form &&
+	       plan_expr_same(a->predicate, b->predicate) && set_same(a->left, b->left) &&
+	       set_same(a->right, b->right) && having_same(a->having, b->having);
+}
+
+static bool changes_same(const struct plan_expr *a, const struct plan_expr *b)
+{
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->changes[i].factor != b->changes[i].factor ||
+		    !set_same(a->changes[i].set, b->changes[i].set))
+			return false;
+	return true;
+}
+
 bool plan_expr_same(const struct plan_expr *a, const struct plan_expr *b)
 {
 	if (a == b)
@@ -165,7 +200,7 @@ bool plan_expr_same(const struct plan_expr *a, const struct plan_expr *b)
 		if (a->function != b->function)
 			return false;
 		if (a->function == CALL_WHAT_IF)
-			return a->changes == b->changes;
+			return changes_same(a, b);
 		break;
 	case X_LIST:
 		break;

@@ -71,8 +71,28 @@ static const struct plan_node *lists_through(struct plan_build *b, const struct 
 	return both ? unnest_of(b, both, stay, stay_n, 0) : NULL;
 }
 
+/* UNNEST over a condition that does not look at the lists. */
+static const struct plan_node *lists_below_filter(struct plan_build *b,
+						  const struct plan_node *node)
+{
+	const struct plan_node *filter = node->inputs[0], *input;
+	bool *used = build_alloc(b, node->column_n, sizeof(*used));
+
+	if (!used)
+		return NULL;
+	expr_columns(filter->filter.predicate, used);
+	for (uint32_t i = 0; i < node->unnest.slot_n; i++)
+		if (used[node->unnest.slots[i]])
+			return node;
+	input = rewrite_with(b, node, filter->inputs);
+	input = input ? sink_lists(b, input) : NULL;
+	return input ? rewrite_with(b, filter, &input) : NULL;
+}
+
 static const struct plan_node *sink_lists(struct plan_build *b, const struct plan_node *node)
 {
+	if (node->op == PLAN_UNNEST && node->inputs[0]->op == PLAN_FILTER)
+		return lists_below_filter(b, node);
 	if (node->op == PLAN_UNNEST && node->inputs[0]->op == PLAN_HBJOIN &&
 	    !node->inputs[0]->hbjoin.pack && !node->inputs[0]->hbjoin.pack_main)
 		return lists_through(b, node);

@@ -187,7 +187,12 @@ static inline void query_t_row(struct batch *b, struct slice rest)
 	} else {
 		fail_msg("no such row: %.*s", SLICE_ARG(type));
 	}
-	e.resource = query_t_resource(b, who);
+	e.resource = UINT32_MAX;
+	for (size_t i = 0; who.n == 0 && i < b->event_n; i++) /* of its block */
+		if (b->events[i].id1 == e.id1 && trace_id_eq(b->events[i].trace_id, e.trace_id))
+			e.resource = b->events[i].resource;
+	if (e.resource == UINT32_MAX)
+		e.resource = query_t_resource(b, who);
 	e.name = batch_string(b, name);
 	*batch_event(b) = e;
 	query_t_attrs(b, rest, (uint32_t)b->event_n - 1);
