@@ -28,6 +28,15 @@ void budget_give_way(struct budget *b, int64_t after_ns)
 	b->give_way_ns = now_ns() + after_ns;
 }
 
+void budget_tick(struct budget *b, int64_t every_ns, int (*tick)(void *context), void *context)
+{
+	b->caller = pthread_self();
+	b->tick_every_ns = every_ns;
+	b->tick_ns = now_ns() + every_ns;
+	b->tick = tick;
+	b->tick_context = context;
+}
+
 int budget_stop(struct budget *b, int r)
 {
 	int none = 0;
@@ -44,7 +53,7 @@ int budget_check(struct budget *b)
 		return r;
 	if (b->cancel && atomic_load_explicit(b->cancel, memory_order_relaxed))
 		return budget_stop(b, -ECANCELED);
-	if (b->end_ns || b->give_way_ns) {
+	if (b->end_ns || b->give_way_ns || b->tick) {
 		int64_t now = now_ns();
 
 		if (b->end_ns && now > b->end_ns)
@@ -52,6 +61,12 @@ int budget_check(struct budget *b)
 		/* Again and again, as it costs less than remembering for each thread. */
 		if (b->give_way_ns && now > b->give_way_ns)
 			setpriority(PRIO_PROCESS, (id_t)gettid(), NICE_MOST);
+		if (b->tick && pthread_equal(b->caller, pthread_self()) && now > b->tick_ns) {
+			b->tick_ns = now + b->tick_every_ns;
+			r = b->tick(b->tick_context);
+			if (r < 0)
+				return budget_stop(b, r);
+		}
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef CAUSET_EXEC_BUDGET_H
 #define CAUSET_EXEC_BUDGET_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,12 @@ struct budget {
 	int64_t time_ns;            /* allowed; 0: any */
 	int64_t end_ns;             /* by the monotonic clock; 0: none */
 	int64_t give_way_ns;        /* likewise; 0: never */
-	size_t memory_most;         /* 0: any */
+	/* budget_tick() */
+	pthread_t caller;
+	int64_t tick_ns, tick_every_ns;
+	int (*tick)(void *context);
+	void *tick_context;
+	size_t memory_most; /* 0: any */
 	_Atomic size_t memory, memory_peak;
 	_Atomic int stopped; /* negative errno: everybody stops with it */
 };
@@ -29,6 +35,10 @@ void budget_init(struct budget *b, const _Atomic bool *cancel, int64_t time_ns, 
  * as long as it lives: what has taken so long is not urgent, and others may be.  A thread cannot
  * take that back, so it must not be one that is needed for anything else. */
 void budget_give_way(struct budget *b, int64_t after_ns);
+
+/* Calls tick(context) about so often from budget_check(), on the thread that calls this function;
+ * anything negative from it stops everybody. */
+void budget_tick(struct budget *b, int64_t every_ns, int (*tick)(void *context), void *context);
 
 /* 0; -ECANCELED, -ETIMEDOUT, or what budget_stop() said. */
 int budget_check(struct budget *b);

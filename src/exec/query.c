@@ -12,7 +12,9 @@
 #include "lang/lower.h"
 #include "lang/rewrite.h"
 
-#define RESULTS_MOST 256 /* queries of one text */
+#define QUERY_PROGRESS_NS (100 * 1000000LL)
+
+#define RESULTS_MOST      256 /* queries of one text */
 
 struct query_result {
 	struct slice name;
@@ -241,6 +243,23 @@ static void warnings(const struct query_at *run, struct query_stats *stats)
 		     "put together");
 }
 
+/* How far a run is, told to who asked. */
+struct telling {
+	const struct query_run *options;
+	const struct query_at *run;
+	struct query_stats *stats;
+};
+
+static int tell(void *context)
+{
+	struct telling *t = context;
+	int r;
+
+	stats_read(t->run, t->stats);
+	r = t->options->progress(t->options->context, t->stats);
+	return r > 0 ? -ECANCELED : r;
+}
+
 static bool is_series(const struct plan_node *node)
 {
 	while (node->op != PLAN_SERIES && node->input_n == 1 && node->op != PLAN_GROUP)
@@ -320,6 +339,7 @@ int query_run(const struct query *q, const struct query_run *options, struct que
 		.error = error,
 	};
 	struct query_stats stats = {0};
+	struct telling telling = {options, &run, &stats};
 	int r = 0;
 
 	if (error)
@@ -327,6 +347,10 @@ int query_run(const struct query *q, const struct query_run *options, struct que
 	budget_init(&run.budget, options->cancel,
 		    options->time_ns ? options->time_ns : QUERY_DEFAULT_TIME,
 		    options->memory_bytes ? options->memory_bytes : QUERY_DEFAULT_MEMORY);
+	if (options->gives_way)
+		budget_give_way(&run.budget, QUERY_PROMPT_NS);
+	if (options->progress)
+		budget_tick(&run.budget, QUERY_PROGRESS_NS, tell, &telling);
 	if (options->snapshot)
 		stats.segments_total = options->snapshot->view->segment_n;
 	for (size_t i = 0; r == 0 && i < q->n; i++)
