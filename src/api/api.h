@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 struct ingest;
+struct query_jobs;
 struct route;
 
 /* Which port a request came in on: the tag of its listener. */
@@ -34,7 +35,8 @@ struct api {
 	struct catalog *catalog;
 	const char *data;  /* the server's folder */
 	struct pool *pool; /* does what walks through the store */
-	bool auth;         /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
+	struct query_jobs *queries;
+	bool auth; /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
 	int64_t started_ns;
 	/* Real ones, by bit number of enum service; 0: off, or not known yet.  The first requests
 	 * may come while the server notes them. */
@@ -51,6 +53,7 @@ struct api_request {
 	const struct route *route;
 	struct slice parameter; /* what stands for {…} in the route's path, as sent */
 	struct token_identity who;
+	void *data; /* the handler's */
 };
 
 static inline struct api_request *api_request(struct http_request *req)

@@ -8,10 +8,13 @@
 #include "api/jaeger_traces.h"
 #include "api/jaeger_v3.h"
 #include "api/metrics.h"
+#include "api/openapi.h"
+#include "api/query_post.h"
 #include "api/receive.h"
 #include "api/search.h"
 #include "api/tempo_trace.h"
 #include "api/trace_get.h"
+#include "api/tracepoints.h"
 #include "api/zipkin_lists.h"
 #include "api/zipkin_traces.h"
 
@@ -105,6 +108,17 @@ const struct route routes[] = {
 	 tempo_trace_v2},
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
+
+	{"POST", "/api/query", SERVICE_HTTP, ROLE_QUERY, ROUTE_QUERY_BODY, "application/json",
+	 query_post},
+	{"GET", "/api/query", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL, queries_get},
+	{"DELETE", "/api/query/{id}", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL, query_delete},
+	{"GET", "/api/tracepoints", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL, tracepoints_get},
+	{"POST", "/api/tracepoints", SERVICE_HTTP, ROLE_QUERY, ROUTE_QUERY_BODY, "application/json",
+	 tracepoints_post},
+	{"DELETE", "/api/tracepoints/{name}", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL,
+	 tracepoint_delete},
+	{"GET", "/api/openapi.json", SERVICE_HTTP, ROUTE_OPEN, ROUTE_NO_BODY, NULL, openapi_get},
 
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},

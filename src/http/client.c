@@ -110,6 +110,18 @@ static size_t on_write(char *from, size_t size, size_t count, void *context)
 	return piece.n;
 }
 
+/* Anything but 0 ends the transfer. */
+static int on_progress(void *context, curl_off_t total_in, curl_off_t in, curl_off_t total_out,
+		       curl_off_t out)
+{
+	struct transfer *t = context;
+
+	if (!atomic_load(t->call->cancel))
+		return 0;
+	t->stopped = -ECANCELED;
+	return 1;
+}
+
 /* The body that goes out, if there is one. */
 static void set_body(CURL *curl, const struct http_call *call, struct transfer *t)
 {
@@ -239,6 +251,11 @@ int http_client_call(struct http_client *c, const struct http_call *call,
 	curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_write);
 	curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &t);
+	if (call->cancel) {
+		curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &t);
+		curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+	}
 	r = curl_easy_perform(c->curl);
 	curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, NULL);
 	if (t.stopped == -EFBIG)

@@ -2,6 +2,8 @@
 #ifndef CAUSET_HTTP_CLIENT_H
 #define CAUSET_HTTP_CLIENT_H
 
+#include <stdatomic.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
 #include "core/slice.h"
@@ -27,6 +29,7 @@ struct http_call {
 	/* Takes the next piece of a 2xx answer; negative errno to give up.  NULL: collected in
 	 * http_answer.body (up to max_body). */
 	int (*write)(void *context, struct slice piece);
+	const _Atomic bool *cancel; /* looked at about once a second; may be NULL */
 	void *context;
 	size_t max_body; /* 0: 1 GiB; also the limit for the body of a failure (then 64 KiB) */
 	int timeout_ms;  /* for the whole call; 0: none */

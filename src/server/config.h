@@ -32,6 +32,7 @@ struct config {
 	/* limits */
 	int64_t memory_limit, max_body, max_decoded, body_memory, max_connections;
 	int64_t loops, workers;
+	int64_t query_time_ns, query_memory, queries_per_owner, queries;
 	/* times */
 	int64_t drain_ns, dedup_window_ns;
 	/* messages */

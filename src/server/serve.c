@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "api/api.h"
+#include "api/query_jobs.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -46,6 +47,7 @@ struct server {
 	struct store *store;
 	struct ingest *ingest;
 	struct pool *pool;
+	struct query_jobs *queries;
 	struct http_server *http;
 	struct listeners listeners;
 	struct api api;
@@ -60,6 +62,7 @@ struct server {
 static void server_done(struct server *s)
 {
 	s->http = http_server_stop(s->http, 0);
+	s->queries = query_jobs_free(s->queries);
 	s->pool = pool_stop(s->pool);
 	s->ingest = ingest_close(s->ingest);
 	s->store = store_close(s->store);
@@ -138,6 +141,18 @@ static int store_start(struct server *s, struct error *error)
 	return engine_open(&options, &s->store, error);
 }
 
+static int queries_start(struct server *s, struct error *error)
+{
+	struct query_limits limits = QUERY_LIMITS_DEFAULT;
+
+	limits.time_ns = s->config->query_time_ns;
+	limits.memory_bytes = (size_t)s->config->query_memory;
+	limits.owner_most = (unsigned)s->config->queries_per_owner;
+	limits.most = (unsigned)s->config->queries;
+	s->queries = query_jobs_new(&limits);
+	return s->queries ? 0 : error_set(error, -ENOMEM, "cannot start: out of memory");
+}
+
 static int server_open(struct server *s, struct error *error)
 {
 	const struct config *c = s->config;
@@ -155,7 +170,9 @@ static int server_open(struct server *s, struct error *error)
 	r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
 	if (r < 0)
 		return error_set(error, r, "cannot start: %s", strerror(-r));
-	r = ingest_start(s, error);
+	r = queries_start(s, error);
+	if (r == 0)
+		r = ingest_start(s, error);
 	if (r == 0)
 		r = listeners_init(&s->listeners, c, error);
 	if (r < 0)
@@ -165,6 +182,7 @@ static int server_open(struct server *s, struct error *error)
 	s->api.catalog = s->catalog;
 	s->api.data = c->data;
 	s->api.pool = s->pool;
+	s->api.queries = s->queries;
 	s->api.auth = c->auth;
 	s->api.tls = c->tls_cert != NULL;
 	s->api.started_ns = clock_wall_ns();
