@@ -118,7 +118,7 @@ const struct route routes[] = {
 	 tracepoints_post},
 	{"DELETE", "/api/tracepoints/{name}", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL,
 	 tracepoint_delete},
-	{"GET", "/api/openapi.json", SERVICE_HTTP, ROUTE_OPEN, ROUTE_NO_BODY, NULL, openapi_get},
+	{"GET", "/api/openapi.json", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL, openapi_get},
 
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},

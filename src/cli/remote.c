@@ -60,8 +60,8 @@ void remote_done(struct remote *r)
 	r->client = http_client_free(r->client);
 }
 
-/* What to try when there was no answer. */
-static int no_answer(struct remote *r, int code, const struct error *error)
+/* What to try, too. */
+int remote_no_answer(struct remote *r, int code, const struct error *error)
 {
 	if (code == -ETIMEDOUT)
 		return cli_fail(r->cli, EXIT_TIMED_OUT, "%s", error->text);
@@ -99,7 +99,7 @@ int remote_call(struct remote *r, struct http_call *call, const char *type,
 	}
 	code = http_client_call(r->client, call, ret_answer, &error);
 	call->headers = NULL;
-	return code < 0 ? no_answer(r, code, &error) : EXIT_OK;
+	return code < 0 ? remote_no_answer(r, code, &error) : EXIT_OK;
 }
 
 /* The sentence in {"error":{"message":…}} or {"message":…}, else the text as it is. */

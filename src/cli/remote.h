@@ -28,6 +28,9 @@ int remote_get(struct remote *r, const char *base, const char *path, const struc
 int remote_call(struct remote *r, struct http_call *call, const char *type,
 		struct http_answer *ret_answer);
 
+/* Says why there was no answer (what http_client_call() returned), and gives its exit code. */
+int remote_no_answer(struct remote *r, int code, const struct error *error);
+
 /* Says what a refusal (status 400 and above) means, and gives its exit code. */
 int remote_refused(struct remote *r, const char *url, const struct http_answer *answer);
 

@@ -1,0 +1,18 @@
+/* cli/ask_int.h - the two ways of asking. */
+#ifndef CAUSET_CLI_ASK_INT_H
+#define CAUSET_CLI_ASK_INT_H
+
+#include "cli/ask.h"
+#include "lang/diag.h"
+
+/* Rows to the sink, statistics to ask->stats.  An exit code, after a message. */
+int ask_local_run(struct ask *ask);
+int ask_remote_run(struct ask *ask);
+
+int ask_local_explain(struct ask *ask, bool live, struct buffer *out);
+int ask_remote_explain(struct ask *ask, bool live, struct buffer *out);
+
+/* Prints what is wrong, and warnings unless --quiet. */
+void ask_show_diags(const struct ask *ask, struct diags *diags);
+
+#endif
