@@ -26,43 +26,54 @@ struct type check_common(struct type a, struct type b)
 	return is(a, TYPE_INT) && is(b, TYPE_FLOAT) ? b : a;
 }
 
+static bool adds(enum ast_op op)
+{
+	return op == OP_ADD || op == OP_SUB;
+}
+
+/* One side is a time. */
+static struct type time_arithmetic(enum ast_op op, struct type a, struct type b)
+{
+	if (is(a, TYPE_UNKNOWN) || is(b, TYPE_UNKNOWN))
+		return type_of(TYPE_UNKNOWN);
+	if (is(a, TYPE_TIME) && is(b, TYPE_TIME))
+		return op == OP_SUB ? type_of(TYPE_DURATION) : wrong;
+	if (is(a, TYPE_DURATION))
+		return op == OP_ADD ? b : wrong;
+	if (!is(b, TYPE_DURATION))
+		return wrong;
+	if (adds(op))
+		return a;
+	return op == OP_DIV ? type_of(TYPE_INT) : op == OP_MOD ? b : wrong;
+}
+
+/* One side is a duration, the other a duration, a number or unknown. */
+static struct type duration_arithmetic(enum ast_op op, struct type a, struct type b)
+{
+	struct type duration = type_of(TYPE_DURATION);
+
+	if (is(a, TYPE_DURATION) && is(b, TYPE_DURATION))
+		return adds(op) || op == OP_MOD ? duration
+		       : op == OP_DIV           ? type_of(TYPE_INT)
+						: wrong;
+	if (op == OP_MUL || (op == OP_DIV && is(a, TYPE_DURATION)))
+		return duration;
+	if (!is(a, TYPE_UNKNOWN) && !is(b, TYPE_UNKNOWN))
+		return wrong;
+	/* What is not known may be a duration, too. */
+	return adds(op) || op == OP_MOD ? duration : op == OP_DIV ? type_of(TYPE_UNKNOWN) : wrong;
+}
+
 struct type check_arithmetic(enum ast_op op, struct type a, struct type b)
 {
-	bool add = op == OP_ADD || op == OP_SUB;
-
 	if (a.tag == TYPE_ERROR || b.tag == TYPE_ERROR)
 		return wrong;
-	if (is(a, TYPE_UNKNOWN) && is(b, TYPE_UNKNOWN))
-		return a;
-	if (is(a, TYPE_TIME)) {
-		if (is(b, TYPE_UNKNOWN))
-			return b;
-		if (is(b, TYPE_TIME))
-			return op == OP_SUB ? type_of(TYPE_DURATION) : wrong;
-		if (is(b, TYPE_DURATION))
-			return add            ? a
-			       : op == OP_DIV ? type_of(TYPE_INT)
-			       : op == OP_MOD ? b
-					      : wrong;
+	if (is(a, TYPE_TIME) || is(b, TYPE_TIME))
+		return time_arithmetic(op, a, b);
+	if (!type_is_summable(a) || !type_is_summable(b))
 		return wrong;
-	}
-	if (is(b, TYPE_TIME)) {
-		if (is(a, TYPE_UNKNOWN))
-			return a;
-		return op == OP_ADD && is(a, TYPE_DURATION) ? b : wrong;
-	}
-	if (is(a, TYPE_DURATION) && is(b, TYPE_DURATION))
-		return add || op == OP_MOD ? a : op == OP_DIV ? type_of(TYPE_INT) : wrong;
-	if (is(a, TYPE_DURATION) && type_is_number(b))
-		return op == OP_MUL || op == OP_DIV ? a : is(b, TYPE_UNKNOWN) && add ? a : wrong;
-	if (is(b, TYPE_DURATION) && type_is_number(a))
-		return op == OP_MUL           ? b
-		       : !is(a, TYPE_UNKNOWN) ? wrong
-		       : add || op == OP_MOD  ? b
-		       : op == OP_DIV         ? a
-					      : wrong;
-	if (!type_is_number(a) || !type_is_number(b))
-		return wrong;
+	if (is(a, TYPE_DURATION) || is(b, TYPE_DURATION))
+		return duration_arithmetic(op, a, b);
 	if (op == OP_POW)
 		return type_of(TYPE_FLOAT);
 	if (is(a, TYPE_UNKNOWN) || is(b, TYPE_UNKNOWN))

@@ -9,7 +9,7 @@
 
 /* How tightly an operator binds and what it is; by token. */
 static const struct {
-	int8_t power;
+	uint8_t power;
 	uint8_t op;
 } operators[TOKEN_KINDS] = {
 	[TOKEN_OR] = {1, OP_OR},

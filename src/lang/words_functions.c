@@ -160,7 +160,7 @@ static const struct word_function *percentile(struct slice name)
 {
 #define P(n)                                                                                       \
 	{                                                                                          \
-		"p" #n, FN_PERCENTILE, AGG, "d?", RESULT_SPECIAL, n / 100.0, true, NULL, NULL      \
+		"p" #n, FN_PERCENTILE, AGG, "d?", RESULT_SPECIAL, (n) / 100.0, true, NULL, NULL    \
 	}
 #define P10(n)                                                                                     \
 	P(n##0), P(n##1), P(n##2), P(n##3), P(n##4), P(n##5), P(n##6), P(n##7), P(n##8), P(n##9)
