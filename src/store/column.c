@@ -161,13 +161,20 @@ int column_decode_i64(struct column_codec *c, struct slice block, size_t n, int6
 	return column_decode_u64_range(c, block, n, 0, n, (uint64_t *)out);
 }
 
-int column_decode_i64_in(struct column_codec *c, struct slice block, size_t n,
-			 const uint32_t *contexts, uint32_t context_n, int64_t *out)
+int column_decode_i64_in_range(struct column_codec *c, struct slice block, size_t n,
+			       const uint32_t *contexts, uint32_t context_n, size_t first,
+			       size_t count, int64_t *out)
 {
 	const struct column_context context = {contexts, context_n};
 
-	return column_integers_decode(c, column_reader_of(block), n, 0, n, DEPTH_TOP, &context,
-				      (uint64_t *)out);
+	return column_integers_decode(c, column_reader_of(block), n, first, count, DEPTH_TOP,
+				      &context, (uint64_t *)out);
+}
+
+int column_decode_i64_in(struct column_codec *c, struct slice block, size_t n,
+			 const uint32_t *contexts, uint32_t context_n, int64_t *out)
+{
+	return column_decode_i64_in_range(c, block, n, contexts, context_n, 0, n, out);
 }
 
 /* The forms that hold 32-bit values most often, without the way through 64 bits; 1 if it was one.

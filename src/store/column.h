@@ -62,6 +62,11 @@ int column_encode_i64_in(struct column_codec *c, const int64_t *values, size_t n
 int column_decode_i64_in(struct column_codec *c, struct slice block, size_t n,
 			 const uint32_t *contexts, uint32_t context_n, int64_t *out);
 
+/* A part of the same: contexts are needed up to its end. */
+int column_decode_i64_in_range(struct column_codec *c, struct slice block, size_t n,
+			       const uint32_t *contexts, uint32_t context_n, size_t first,
+			       size_t count, int64_t *out);
+
 /* Values first … first + count - 1 of a block of n.  Bit-packed and plain blocks touch those alone;
  * others decode what they must. */
 int column_decode_u64_range(struct column_codec *c, struct slice block, size_t n, size_t first,
@@ -85,6 +90,8 @@ int column_decode_codes_range(struct column_codec *c, struct slice block, size_t
 /* --- floating point: exact, every NaN kept --- */
 int column_encode_f64(struct column_codec *c, const double *values, size_t n, struct buffer *out);
 int column_decode_f64(struct column_codec *c, struct slice block, size_t n, double *out);
+int column_decode_f64_range(struct column_codec *c, struct slice block, size_t n, size_t first,
+			    size_t count, double *out);
 
 /* --- values of a fixed width, 1 … COLUMN_MAX_WIDTH bytes: ids, UUIDs --- */
 #define COLUMN_MAX_WIDTH 64

@@ -69,32 +69,38 @@ int column_encode_f64(struct column_codec *c, const double *values, size_t n, st
 				      NULL, out);
 }
 
-int column_decode_f64(struct column_codec *c, struct slice block, size_t n, double *out)
+int column_decode_f64_range(struct column_codec *c, struct slice block, size_t n, size_t first,
+			    size_t count, double *out)
 {
 	struct column_reader r = column_reader_of(block);
 	uint8_t form, digits = 0;
 	int64_t *scaled;
 	int e;
 
-	if (n > COLUMN_MAX_VALUES)
+	if (n > COLUMN_MAX_VALUES || first > n || count > n - first)
 		return -EINVAL;
-	if (n == 0)
+	if (count == 0)
 		return 0;
 	if (!column_read_byte(&r, &form) || (form != COLUMN_DECIMAL && form != COLUMN_DOUBLE))
 		return -EBADMSG;
 	if (form == COLUMN_DECIMAL && (!column_read_byte(&r, &digits) || digits > MAX_DIGITS))
 		return -EBADMSG;
-	scaled = column_scratch(c, SLOT_FLOAT, n * sizeof(*scaled));
+	scaled = column_scratch(c, SLOT_FLOAT, count * sizeof(*scaled));
 	if (!scaled)
 		return -ENOMEM;
-	e = column_integers_decode(c, r, n, 0, n, DEPTH_SCALED, NULL, (uint64_t *)scaled);
+	e = column_integers_decode(c, r, n, first, count, DEPTH_SCALED, NULL, (uint64_t *)scaled);
 	if (e < 0)
 		return e;
 	if (form == COLUMN_DOUBLE) {
-		memcpy(out, scaled, n * sizeof(*out));
+		memcpy(out, scaled, count * sizeof(*out));
 		return 0;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		out[i] = (double)scaled[i] / powers[digits];
 	return 0;
+}
+
+int column_decode_f64(struct column_codec *c, struct slice block, size_t n, double *out)
+{
+	return column_decode_f64_range(c, block, n, 0, n, out);
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -17,6 +18,8 @@
 
 #define LIMIT_DEFAULT 20
 #define OPEN_GROUPS   8 /* groups of different segments are visited in turns */
+#define ALONE_GROUPS  8 /* looked at before others are asked to help */
+#define THREADS_MOST  15u
 
 /* --- the hits --- */
 
@@ -185,37 +188,124 @@ static void open_groups_done(struct open_groups *open)
 		group_close(open->rows[i]);
 }
 
-static int find_in_groups(struct finding *f, struct open_groups *open)
+/* One thread's share of a search. */
+struct finder {
+	struct finding *f;
+	struct open_groups open;
+	struct match_room *room;
+	size_t most; /* groups at the most; 0: no limit */
+};
+
+/* The next group that promises anything: 1, or 0 if there is none, negative errno.  Under the
+ * lock. */
+static int next_group(struct finding *f, const struct find_group **ret_group)
 {
 	bool slowest = f->query->order == STORE_SLOWEST;
-	int r = find_list_groups(f);
 
-	for (size_t i = 0; r == 0 && i < f->group_n; i++) {
-		const struct find_group *at = &f->groups[i];
-		struct segment_group *group;
+	while (f->next_group < f->group_n) {
+		const struct find_group *at = &f->groups[f->next_group];
+		const struct find_segment *segment = &f->segments[at->segment];
+		int r;
 
 		if (!find_may_enter(f, slowest ? INT64_MAX : at->bound_ns,
 				    slowest ? at->bound_ns : INT64_MAX))
-			break; /* and what follows promises less */
-		r = group_get(f, open, at->segment, at->group, &group);
+			return 0; /* and what follows promises less */
+		f->next_group++;
+		r = find_ask_segment(f, at->segment);
+		if (r < 0)
+			return r;
+		if (segment->impossible ||
+		    (segment->match && !match_possible_in(segment->match, at->zone)))
+			continue;
+		*ret_group = at;
+		return 1;
+	}
+	return 0;
+}
+
+static int find_groups(struct finder *w)
+{
+	struct finding *f = w->f;
+	int r = 1;
+
+	for (size_t n = 0; r > 0 && (w->most == 0 || n < w->most); n++) {
+		const struct find_group *at;
+		struct segment_group *group;
+
+		pthread_mutex_lock(&f->lock);
+		r = f->failed ? 0 : next_group(f, &at);
+		if (r < 0)
+			f->failed = r;
+		pthread_mutex_unlock(&f->lock);
+		if (r <= 0)
+			break;
+		r = group_get(f, &w->open, at->segment, at->group, &group);
 		if (r == 0)
-			r = find_in_group(f, at, group);
+			r = find_in_group(f, at, group, w->room);
+		if (r == 0) {
+			r = 1;
+			continue;
+		}
+		pthread_mutex_lock(&f->lock);
+		f->failed = f->failed ? f->failed : r;
+		pthread_mutex_unlock(&f->lock);
 	}
 	return r;
 }
 
-static int find_hits(struct finding *f, struct open_groups *open)
+static void *find_groups_thread(void *argument)
+{
+	find_groups(argument);
+	return NULL;
+}
+
+/* A search that is not soon at its end is shared with the other processors. */
+static int find_in_groups(struct finding *f, struct finder *first)
+{
+	struct finder others[THREADS_MOST];
+	pthread_t threads[THREADS_MOST];
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n = 0, want;
+	int r = find_list_groups(f);
+
+	if (r < 0)
+		return r;
+	first->most = ALONE_GROUPS;
+	r = find_groups(first);
+	first->most = 0;
+	if (r <= 0)
+		return f->failed;
+	want = processors > 1 ? MIN((uint32_t)processors - 1, THREADS_MOST) : 0;
+	for (; n < want && f->group_n - f->next_group > ALONE_GROUPS; n++) {
+		others[n] = (struct finder){.f = f, .room = match_room_new()};
+		if (!others[n].room ||
+		    pthread_create(&threads[n], NULL, find_groups_thread, &others[n]) != 0) {
+			match_room_free(others[n].room);
+			break; /* with fewer it takes longer */
+		}
+	}
+	find_groups(first);
+	while (n-- > 0) {
+		pthread_join(threads[n], NULL);
+		open_groups_done(&others[n].open);
+		match_room_free(others[n].room);
+	}
+	return f->failed;
+}
+
+static int find_hits(struct finding *f, struct finder *first)
 {
 	int r = 0;
 
 	f->hits = calloc(f->limit + 1, sizeof(*f->hits));
-	f->matches = calloc(f->snapshot->view->segment_n + 1, sizeof(*f->matches));
-	if (!f->hits || !f->matches)
+	f->segments = calloc(f->snapshot->view->segment_n + 1, sizeof(*f->segments));
+	first->room = match_room_new();
+	if (!f->hits || !f->segments || !first->room)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < f->snapshot->view->head_n; i++)
 		r = find_in_head(f, i);
 	if (r == 0)
-		r = find_in_groups(f, open);
+		r = find_in_groups(f, first);
 	if (r == 0)
 		hits_sort(f);
 	return r;
@@ -280,18 +370,24 @@ int snapshot_find(const struct snapshot *s, const struct store_query *query,
 	struct finding f = {.snapshot = s,
 			    .query = query,
 			    .limit = query->limit ? query->limit : LIMIT_DEFAULT};
-	struct open_groups open = {0};
+	struct finder first = {.f = &f};
 	int r;
 
 	id_set_init(&f.joint);
-	r = list.arena ? find_hits(&f, &open) : -ENOMEM;
+	pthread_mutex_init(&f.lock, NULL);
+	r = list.arena ? find_hits(&f, &first) : -ENOMEM;
 	if (r == 0)
-		r = summarise(&f, &open, &list);
-	open_groups_done(&open);
-	for (size_t i = 0; f.matches && i < s->view->segment_n; i++)
-		match_free(f.matches[i]);
+		r = summarise(&f, &first.open, &list);
+	open_groups_done(&first.open);
+	match_room_free(first.room);
+	for (size_t i = 0; f.segments && i < s->view->segment_n; i++) {
+		match_free(f.segments[i].match);
+		if (f.segments[i].pinned)
+			segment_unpin(s->view->segments[i]->segment);
+	}
+	pthread_mutex_destroy(&f.lock);
 	id_set_done(&f.joint);
-	free(f.matches);
+	free(f.segments);
 	free(f.groups);
 	free(f.hits);
 	if (r < 0)

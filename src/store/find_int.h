@@ -2,6 +2,8 @@
 #ifndef CAUSET_STORE_FIND_INT_H
 #define CAUSET_STORE_FIND_INT_H
 
+#include <pthread.h>
+
 #include "store/group.h"
 #include "store/id_set.h"
 #include "store/span_match.h"
@@ -11,6 +13,7 @@
 /* A group that may hold hits. */
 struct find_group {
 	uint32_t segment, group;
+	const struct group_zone *zone;
 	/* No hit in it starts later, or takes longer if that is the order. */
 	int64_t bound_ns;
 	/* Pieces in it may belong to traces with pieces elsewhere, so what it says about whole
@@ -27,6 +30,14 @@ struct find_hit {
 
 #define FIND_ANYWHERE UINT32_MAX
 
+/* A segment and the question put to it. */
+struct find_segment {
+	bool asked;
+	bool pinned;         /* its zones are used */
+	struct match *match; /* NULL: nothing is asked of spans */
+	bool impossible;
+};
+
 struct finding {
 	const struct snapshot *snapshot;
 	const struct store_query *query;
@@ -38,16 +49,22 @@ struct finding {
 
 	struct find_group *groups;
 	size_t group_n, group_capacity;
-	struct match **matches; /* [segment]; NULL: not asked yet, or nothing is asked of spans */
+	struct find_segment *segments; /* [segment]: asked when the first of its groups comes up */
 
 	/* Traces with pieces in several places are judged once. */
 	struct id_set joint;
+
+	/* Several threads may look at groups, each at another; what follows, the hits and the
+	 * traces judged belong to who holds the lock. */
+	pthread_mutex_t lock;
+	size_t next_group;
+	int failed;
 };
 
 /* Could a trace with this start and duration, at most, still get among the hits? */
 bool find_may_enter(const struct finding *f, int64_t start_ns, int64_t duration_ns);
 
-/* A trace that fits. */
+/* A trace that fits.  Under the lock. */
 void find_enter(struct finding *f, const struct find_hit *hit);
 
 /* Judges a trace by all of its pieces, unless that was done before.  Negative errno. */
@@ -59,7 +76,11 @@ int find_is_elsewhere(struct finding *f, struct trace_id id);
 /* Lists the groups of all segments that may hold hits, the most promising first. */
 int find_list_groups(struct finding *f);
 
+/* Puts the question to a segment, once.  Under the lock. */
+int find_ask_segment(struct finding *f, uint32_t segment);
+
 /* Judges the pieces of a group. */
-int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group);
+int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group,
+		  struct match_room *room);
 
 #endif

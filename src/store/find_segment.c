@@ -35,8 +35,8 @@ static int add_group(struct finding *f, uint32_t segment, uint32_t group,
 
 	if (!vec_reserve(&f->groups, &f->group_capacity, f->group_n + 1, sizeof(*f->groups)))
 		return -ENOMEM;
-	f->groups[f->group_n++] =
-		(struct find_group){segment, group, slowest && open ? INT64_MAX : bound, open};
+	f->groups[f->group_n++] = (struct find_group){segment, group, zone,
+						      slowest && open ? INT64_MAX : bound, open};
 	return 0;
 }
 
@@ -61,9 +61,26 @@ static int mark_joint(struct finding *f, struct segment *s, uint64_t *marks)
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = mark_groups(s, ids[i], marks);
-	for (size_t h = 0; h < v->head_n; h++)
+	/* Where nothing is asked of spans, the heads judge their traces as wholes. */
+	for (size_t h = 0; h < v->head_n && query_asks_spans(f->query); h++)
 		for (uint32_t t = 0; r == 0 && t < f->snapshot->marks[h].traces; t++)
 			r = mark_groups(s, runs_trace_id(&v->heads[h]->runs, t), marks);
+	return r;
+}
+
+int find_ask_segment(struct finding *f, uint32_t number)
+{
+	struct find_segment *s = &f->segments[number];
+	int r = 0;
+
+	if (s->asked)
+		return 0;
+	if (query_asks_spans(f->query)) {
+		r = match_new(f->query, f->snapshot->view->segments[number]->segment, &s->match);
+		if (r == 0)
+			s->impossible = !match_possible(s->match);
+	}
+	s->asked = r == 0;
 	return r;
 }
 
@@ -71,24 +88,16 @@ static int list_segment(struct finding *f, uint32_t number)
 {
 	struct segment *s = f->snapshot->view->segments[number]->segment;
 	const struct segment_tables *tables;
-	struct match *match = NULL;
 	_cleanup_(freep)
 	uint64_t *marks = NULL;
 	int r;
 
 	if (f->query->from_ns && segment_info(s)->start_max_ns < f->query->from_ns)
 		return 0;
-	if (query_asks_spans(f->query)) {
-		r = match_new(f->query, s, &f->matches[number]);
-		if (r < 0)
-			return r;
-		match = f->matches[number];
-		if (!match_possible(match))
-			return 0;
-	}
 	r = segment_pin(s, &tables);
 	if (r < 0)
 		return r;
+	f->segments[number].pinned = true;
 	marks = calloc(tables_groups(tables) / 64 + 1, sizeof(*marks));
 	r = marks ? 0 : -ENOMEM;
 	if (r == 0 && asks_wholes(f->query))
@@ -97,10 +106,9 @@ static int list_segment(struct finding *f, uint32_t number)
 		const struct group_zone *zone = tables_zone(tables, g);
 		bool open = zone->continues || zone->continued || (marks[g / 64] >> g % 64 & 1);
 
-		if (zone_fits(f->query, zone, open) && (!match || match_possible_in(match, zone)))
+		if (zone_fits(f->query, zone, open))
 			r = add_group(f, number, g, zone, open);
 	}
-	segment_unpin(s);
 	return r;
 }
 
@@ -175,20 +183,22 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 	return 0;
 }
 
-int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group)
+int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group,
+		  struct match_room *room)
 {
-	struct match *match = f->matches[at->segment];
+	const struct match *match = f->segments[at->segment].match;
 	const struct group_piece *pieces;
 	struct match_rows rows = {0};
 	uint32_t n;
 	int r = 0;
 
 	if (match) {
-		r = match_group(match, group, &rows);
+		r = match_group(match, room, group, &rows);
 		if (r < 0 || !rows.any)
 			return r;
 	}
 	r = group_pieces(group, &pieces, &n);
+	pthread_mutex_lock(&f->lock);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		bool sure = !match || any_bit(rows.sure, pieces[i].first, pieces[i].rows);
 
@@ -196,5 +206,6 @@ int find_in_group(struct finding *f, const struct find_group *at, struct segment
 		    (rows.any_unsure && any_bit(rows.unsure, pieces[i].first, pieces[i].rows)))
 			r = judge(f, at, group_zone(group), pieces, n, i, sure);
 	}
+	pthread_mutex_unlock(&f->lock);
 	return r;
 }

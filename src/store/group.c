@@ -89,7 +89,8 @@ static int add_column(struct segment_group *g, uint32_t column, struct block_pla
 	c = &g->columns[g->column_n++];
 	c->column = column;
 	c->place = place;
-	c->decoded = c->has_rows = false;
+	c->decoded = c->has_rows = c->counted = false;
+	c->window = 0;
 	return 0;
 }
 
@@ -179,6 +180,7 @@ int group_reopen_int(struct segment_group *g, uint32_t number, bool whole)
 	g->byte_n = 0;
 	g->have = 0;
 	g->column_n = 0;
+	g->windows = 0;
 	g->error[0] = '\0';
 	r = read_to(g, whole ? g->zone->bytes : g->zone_place->hot_bytes);
 	if (r == 0)
@@ -234,6 +236,8 @@ struct segment_group *group_close(struct segment_group *g)
 	free(g->codes);
 	free(g->pieces);
 	free(g->loose);
+	free(g->found);
+	loose_list_done(&g->list);
 	free(g->uuids);
 	free(g->expected);
 	free(g->vars);
@@ -480,6 +484,28 @@ static int need_pieces(struct segment_group *g)
 	}
 	if (r == 0)
 		g->have |= HAVE_PIECES;
+	return r;
+}
+
+int group_find_piece(struct segment_group *g, struct trace_id id, uint32_t from,
+		     uint32_t *ret_piece)
+{
+	const struct trace_id *ids = (const struct trace_id *)(void *)g->scratch;
+	uint32_t n = g->zone->pieces;
+	struct slice block;
+	int r = group_need_piece_times(g);
+
+	if (r == 0)
+		r = group_block(g, BLOCK_PIECE_ID, n, &block);
+	if (r == 0)
+		r = group_decoded(
+			g, BLOCK_PIECE_ID,
+			column_decode_fixed(g->codec, block, sizeof(*ids), n, g->scratch));
+	for (uint32_t i = from; i < n && r == 0; i++)
+		if (trace_id_eq(ids[i], id)) {
+			*ret_piece = i;
+			return 1;
+		}
 	return r;
 }
 

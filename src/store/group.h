@@ -190,6 +190,24 @@ struct group_column {
 int group_column(struct segment_group *g, enum row_level level, uint32_t key, enum value_type type,
 		 const struct group_column **ret_column);
 
+/* The same without the rows of its values (`rows` is NULL until group_column() was called): where
+ * few values matter, their rows are asked for with group_value_rows(). */
+int group_column_values(struct segment_group *g, enum row_level level, uint32_t key,
+			enum value_type type, const struct group_column **ret_column);
+
+/* Values of a column of strings that equal a text whose string code is `code` (UINT32_MAX: it has
+ * none); the column is not decoded where that can be avoided.  Their places, ascending, live until
+ * the next call.  -ENOENT when there is no such column. */
+int group_find_text(struct segment_group *g, enum row_level level, uint32_t key, struct slice text,
+		    uint32_t code, const uint32_t **ret_values, uint32_t *ret_n);
+
+/* The rows of some values of a column, given by their places in it, ascending. */
+int group_value_rows(struct segment_group *g, enum row_level level, uint32_t key,
+		     enum value_type type, const uint32_t *values, uint32_t n, uint32_t *out);
+
+/* How many of a row's LOOSE attributes have this key. */
+int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_t *ret_n);
+
 /* Which columns there are: index from 0; -ENOENT behind the last. */
 int group_column_at(struct segment_group *g, uint32_t index,
 		    const struct group_column **ret_column);

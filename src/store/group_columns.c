@@ -6,33 +6,6 @@
 #include "base/vec.h"
 #include "store/group_int.h"
 
-int group_need_loose(struct segment_group *g)
-{
-	struct slice block;
-	size_t n = 0;
-	int r = group_need_codes(g);
-
-	if (r < 0 || g->have & HAVE_LOOSE)
-		return r;
-	for (uint32_t i = 0; i < g->zone->shape_n; i++)
-		n += (size_t)group_shape(g, i)->loose_n * g->counts[i];
-	if (n > COLUMN_MAX_VALUES)
-		return group_bad(g, "loose attributes");
-	r = group_block(g, BLOCK_LOOSE, n, &block);
-	if (r < 0)
-		return r;
-	if (!vec_reserve(&g->loose, &g->loose_capacity, n + 1, sizeof(*g->loose)))
-		return -ENOMEM;
-	if (n)
-		r = group_decoded(
-			g, BLOCK_LOOSE,
-			column_decode_codes(g->codec, block, n, g->tables->column_n, g->loose));
-	g->loose_n = n;
-	if (r == 0)
-		g->have |= HAVE_LOOSE;
-	return r;
-}
-
 int group_need_vars(struct segment_group *g)
 {
 	const struct segment_tables *t = g->tables;
@@ -87,7 +60,7 @@ struct loaded_column *group_find_column(struct segment_group *g, uint32_t column
 	return low < g->column_n && g->columns[low].column == column ? &g->columns[low] : NULL;
 }
 
-static int need_uuids(struct segment_group *g)
+int group_need_uuids(struct segment_group *g)
 {
 	size_t n = g->fixed[BLOCK_UUID].n;
 	struct slice block;
@@ -109,11 +82,18 @@ static int need_uuids(struct segment_group *g)
 	return r;
 }
 
+/* Values of a column: those of a window, or all. */
+struct part {
+	size_t first, n;
+};
+
 /* Texts by code of the segment: the texts are the dictionary's. */
-static int decode_codes(struct segment_group *g, struct loaded_column *c, struct slice block)
+static int decode_codes(struct segment_group *g, struct loaded_column *c, struct slice block,
+			struct part p)
 {
 	const struct batch *b = g->tables->batch;
-	int r = text_column_codes(g->codec, block, c->place.n, (uint32_t)b->strings, &c->text);
+	int r = text_column_codes(g->codec, block, c->place.n, p.first, p.n, (uint32_t)b->strings,
+				  &c->text);
 
 	c->by_code = true;
 	c->view.codes = c->text.codes;
@@ -124,17 +104,18 @@ static int decode_codes(struct segment_group *g, struct loaded_column *c, struct
 	return r;
 }
 
-static int decode_text(struct segment_group *g, struct loaded_column *c, struct slice block)
+static int decode_text(struct segment_group *g, struct loaded_column *c, struct slice block,
+		       struct part p)
 {
 	int r;
 
 	c->by_code = false;
 	if (text_column_is_codes(block) && !value_is_nested(c->view.type))
-		return decode_codes(g, c, block);
-	r = need_uuids(g);
+		return decode_codes(g, c, block, p);
+	r = group_need_uuids(g);
 
 	if (r == 0)
-		r = text_column_decode(g->codec, block, c->place.n,
+		r = text_column_decode(g->codec, block, c->place.n, p.first, p.n,
 				       (const uint8_t(*)[UUID_BYTES])g->uuids,
 				       g->fixed[BLOCK_UUID].n, GROUP_MOST_TEXT, &c->text);
 	if (r < 0)
@@ -146,17 +127,20 @@ static int decode_text(struct segment_group *g, struct loaded_column *c, struct 
 	return 0;
 }
 
-static int decode_numbers(struct segment_group *g, struct loaded_column *c, struct slice block)
+static int decode_numbers(struct segment_group *g, struct loaded_column *c, struct slice block,
+			  struct part p)
 {
-	size_t n = c->place.n;
+	size_t n = p.n;
 	int r;
 
 	if (!vec_reserve(&c->numbers, &c->number_capacity, n + 1, sizeof(*c->numbers)))
 		return -ENOMEM;
 	if (c->view.type == VALUE_DOUBLE)
-		r = column_decode_f64(g->codec, block, n, (double *)(void *)c->numbers);
+		r = column_decode_f64_range(g->codec, block, c->place.n, p.first, n,
+					    (double *)(void *)c->numbers);
 	else
-		r = column_decode_i64(g->codec, block, n, (int64_t *)c->numbers);
+		r = column_decode_i64_range(g->codec, block, c->place.n, p.first, n,
+					    (int64_t *)c->numbers);
 	for (size_t i = 0; i < n && r == 0 && c->view.type == VALUE_BOOL; i++)
 		if (c->numbers[i] > 1)
 			r = -EBADMSG;
@@ -193,45 +177,75 @@ static uint32_t count_vars(const struct segment_group *g, uint32_t column, uint3
 
 /* Has the column as many values as the rows say?  Where VAR entries account for all of them, the
  * list of LOOSE ones need not be read. */
-static int need_count(struct segment_group *g, const struct loaded_column *c)
+static int need_count(struct segment_group *g, struct loaded_column *c)
 {
 	uint64_t n;
-	int r = group_need_codes(g);
+	int r = c->counted ? 0 : group_need_codes(g);
 
-	if (r < 0)
+	if (r < 0 || c->counted)
 		return r;
 	if (g->have & HAVE_VARS)
 		n = g->vars[c->column];
 	else
 		count_vars(g, c->column, (uint32_t *)(void *)g->scratch, &n);
-	if (n == c->place.n)
-		return 0;
-	r = group_need_expected(g);
-	if (r == 0 && g->expected[c->column] != c->place.n)
-		return group_bad(g, "values");
+	if (n != c->place.n) {
+		r = group_need_expected(g);
+		if (r == 0 && g->expected[c->column] != c->place.n)
+			return group_bad(g, "values");
+	}
+	c->counted = r == 0;
 	return r;
 }
 
-int group_need_column(struct segment_group *g, struct loaded_column *c)
+static int decode_part(struct segment_group *g, struct loaded_column *c, struct part p)
 {
 	const struct column_key *key = &g->tables->columns[c->column];
 	struct slice block;
 	int r;
 
-	if (c->decoded)
-		return 0;
-	r = need_count(g, c);
-	if (r < 0)
-		return r;
 	c->view = (struct group_column){
-		.key = key->key, .level = key->level, .type = key->type, .n = c->place.n};
+		.key = key->key, .level = key->level, .type = key->type, .n = (uint32_t)p.n};
+	c->base = (uint32_t)p.first;
+	c->window = 0;
+	c->has_rows = false;
 	r = group_block_at(g, &c->place, "values", &block);
 	if (r == 0)
-		r = value_is_text(key->type) ? decode_text(g, c, block)
-					     : decode_numbers(g, c, block);
-	if (r == -EBADMSG)
-		return group_bad(g, "values");
+		r = value_is_text(key->type) ? decode_text(g, c, block, p)
+					     : decode_numbers(g, c, block, p);
+	return r == -EBADMSG ? group_bad(g, "values") : r;
+}
+
+int group_need_values(struct segment_group *g, struct loaded_column *c)
+{
+	int r;
+
+	if (c->decoded)
+		return 0;
+	r = decode_part(g, c, (struct part){0, c->place.n});
 	c->decoded = r == 0;
+	return r;
+}
+
+int group_need_column(struct segment_group *g, struct loaded_column *c)
+{
+	int r = need_count(g, c);
+
+	return r == 0 ? group_need_values(g, c) : r;
+}
+
+int group_need_column_part(struct segment_group *g, struct loaded_column *c, uint32_t first,
+			   uint32_t n)
+{
+	int r = 0;
+
+	if (c->window == g->window)
+		return 0;
+	if (first > c->place.n || n > c->place.n - first)
+		return group_bad(g, "values");
+	if (!c->decoded)
+		r = decode_part(g, c, (struct part){first, n});
+	if (r == 0)
+		c->window = g->window;
 	return r;
 }
 
@@ -256,7 +270,7 @@ static void rows_of_loose(const struct segment_group *g, const uint32_t *counts,
 	const uint32_t *loose = g->loose;
 
 	for (uint32_t i = 0, n = 0; i < g->zone->rows; i++) {
-		uint32_t loose_n = group_shape(g, g->codes[i])->loose_n;
+		uint32_t loose_n = g->tables->loose_n[g->zone->shapes[g->codes[i]]];
 		uint32_t count = counts[g->codes[i]];
 
 		for (uint32_t j = 0; j < loose_n; j++)
@@ -270,9 +284,10 @@ int group_need_column_rows(struct segment_group *g, struct loaded_column *c)
 {
 	uint32_t *counts = (uint32_t *)(void *)g->scratch, most;
 	uint64_t n;
+	int r = c->has_rows ? 0 : need_count(g, c);
 
-	if (c->has_rows)
-		return 0;
+	if (r < 0 || c->has_rows)
+		return r;
 	if (!vec_reserve(&c->rows, &c->row_capacity, (size_t)c->place.n + 1, sizeof(*c->rows)))
 		return -ENOMEM;
 	most = count_vars(g, c->column, counts, &n);
@@ -297,16 +312,24 @@ static int get_column(struct segment_group *g, struct loaded_column *c,
 	return r;
 }
 
-int group_column(struct segment_group *g, enum row_level level, uint32_t key, enum value_type type,
-		 const struct group_column **ret_column)
+struct loaded_column *group_column_of(struct segment_group *g, enum row_level level, uint32_t key,
+				      enum value_type type)
 {
 	for (size_t i = 0; i < g->column_n; i++) {
 		const struct column_key *c = &g->tables->columns[g->columns[i].column];
 
 		if (c->key == key && c->level == level && c->type == type)
-			return get_column(g, &g->columns[i], ret_column);
+			return &g->columns[i];
 	}
-	return -ENOENT;
+	return NULL;
+}
+
+int group_column(struct segment_group *g, enum row_level level, uint32_t key, enum value_type type,
+		 const struct group_column **ret_column)
+{
+	struct loaded_column *c = group_column_of(g, level, key, type);
+
+	return c ? get_column(g, c, ret_column) : -ENOENT;
 }
 
 int group_column_at(struct segment_group *g, uint32_t index, const struct group_column **ret_column)

@@ -17,12 +17,33 @@ struct loaded_column {
 	uint32_t column;
 	struct block_place place;
 	bool decoded, has_rows, by_code;
+	bool counted;    /* it has as many values as the rows say */
+	uint32_t window; /* decoded for this window of rows only, … */
+	uint32_t base;   /* … from this value on; 0 where all of it is decoded */
 	struct group_column view;
 	uint64_t *numbers;
 	size_t number_capacity;
 	struct text_column text;
 	uint32_t *rows;
 	size_t row_capacity;
+};
+
+/* The list of LOOSE attributes, as far as it was looked at. */
+struct loose_list {
+	uint32_t rows; /* of a chunk; 0: it is not cut */
+	uint32_t chunk_n;
+	uint32_t *columns; /* that it names, ascending */
+	uint32_t column_n;
+	/* [chunk × column_n + i]: values of columns[i], LOOSE or not, of the rows before the chunk
+	 */
+	uint32_t *before;
+	struct slice *chunks;
+	size_t column_capacity, before_capacity, chunk_capacity;
+
+	/* One chunk, decoded: the columns of its attributes. */
+	uint32_t at; /* UINT32_MAX: none */
+	uint32_t *codes;
+	size_t code_n, code_capacity;
 };
 
 struct segment_group {
@@ -55,6 +76,11 @@ struct segment_group {
 	uint32_t *piece_first;
 	uint32_t *loose;
 	size_t loose_n, loose_capacity;
+	struct loose_list list;
+	uint32_t *found; /* by group_find_text() */
+	size_t found_capacity;
+	uint32_t windows; /* how often rows were asked for */
+	uint32_t window;  /* which of these it is: columns decoded for it have its number */
 	uint8_t (*uuids)[UUID_BYTES];
 	size_t uuid_capacity;
 	uint64_t *scratch;      /* two a row */
@@ -79,6 +105,7 @@ enum group_have {
 	HAVE_EXPECTED = 1024,
 	HAVE_UNITS = 2048,
 	HAVE_VARS = 4096,
+	HAVE_LIST = 8192,
 };
 
 /* Opens a group; with `whole` all of it is read at once. */
@@ -105,13 +132,31 @@ int group_decoded(struct segment_group *g, enum group_block block, int r);
 int group_need_codes(struct segment_group *g);
 int group_need_piece_times(struct segment_group *g);
 int group_need_vars(struct segment_group *g);
+/* The piece of a trace, from piece `from` on: 1 and its index, 0, negative errno. */
+int group_find_piece(struct segment_group *g, struct trace_id id, uint32_t from,
+		     uint32_t *ret_piece);
 int group_need_expected(struct segment_group *g);
 int group_need_loose(struct segment_group *g);
+/* The list's chunks and counts, but none of its attributes. */
+int group_need_list(struct segment_group *g);
+/* A chunk of the list: list.codes and code_n. */
+int group_need_chunk(struct segment_group *g, uint32_t chunk);
+void loose_list_done(struct loose_list *l);
 int group_need_ids(struct segment_group *g); /* id1, id2, parents */
 int group_need_times(struct segment_group *g);
 int group_need_durations(struct segment_group *g);
 int group_need_units(struct segment_group *g); /* and sequence numbers */
 int group_need_column(struct segment_group *g, struct loaded_column *c);
+/* Values first … first + n - 1 of a column alone, for the window at hand. */
+int group_need_column_part(struct segment_group *g, struct loaded_column *c, uint32_t first,
+			   uint32_t n);
+/* The same where nobody asks for the rows of its values: how many there must be is not verified.
+ */
+int group_need_values(struct segment_group *g, struct loaded_column *c);
+int group_need_uuids(struct segment_group *g);
+/* The column, or NULL. */
+struct loaded_column *group_column_of(struct segment_group *g, enum row_level level, uint32_t key,
+				      enum value_type type);
 /* Makes up c->rows. */
 int group_need_column_rows(struct segment_group *g, struct loaded_column *c);
 struct loaded_column *group_find_column(struct segment_group *g, uint32_t column);

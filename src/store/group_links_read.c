@@ -3,61 +3,46 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "store/group_int.h"
+#include "store/group_window.h"
 
-/* Rows of the group whose form, masked, is `form`. */
-static uint32_t count_form(const struct segment_group *g, uint32_t mask, uint32_t form)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < g->zone->shape_n; i++)
-		n += (g->forms[i] & mask) == form ? g->counts[i] : 0;
-	return n;
-}
-
-static int get_u64(struct segment_group *g, enum group_block id, size_t n, uint64_t *out)
+/* The window's values of a block, into `out`. */
+static int get_u64(struct segment_group *g, enum group_block id, const struct row_window *w,
+		   uint64_t *out)
 {
 	struct slice block;
-	int r = group_block(g, id, n, &block);
+	int r = group_block(g, id, w->total[id], &block);
 
-	return r < 0 || n == 0 ? r
-			       : group_decoded(g, id, column_decode_u64(g->codec, block, n, out));
-}
-
-static int get_i64(struct segment_group *g, enum group_block id, size_t n, uint64_t *out)
-{
-	struct slice block;
-	int r = group_block(g, id, n, &block);
-
-	return r < 0 || n == 0
+	return r < 0 || w->count[id] == 0
 		       ? r
 		       : group_decoded(g, id,
-				       column_decode_i64(g->codec, block, n, (int64_t *)out));
+				       column_decode_u64_range(g->codec, block, w->total[id],
+							       w->before[id], w->count[id], out));
 }
 
-static int get_ids(struct segment_group *g, enum group_block id, size_t n, uint64_t *out)
+static int get_ids(struct segment_group *g, enum group_block id, const struct row_window *w,
+		   uint64_t *out)
 {
 	struct slice block;
-	int r = group_block(g, id, n, &block);
+	int r = group_block(g, id, w->total[id], &block);
 
-	return r < 0 || n == 0
+	return r < 0 || w->count[id] == 0
 		       ? r
 		       : group_decoded(g, id,
-				       column_decode_fixed(g->codec, block, sizeof(*out), n, out));
+				       column_decode_fixed_range(g->codec, block, sizeof(*out),
+								 w->total[id], w->before[id],
+								 w->count[id], out));
 }
 
-static int need_id1(struct segment_group *g)
+static int need_id1(struct segment_group *g, const struct row_window *w)
 {
-	uint32_t n = count_form(g, ID1_MASK, ID1_COLUMN),
-		 back_n = count_form(g, ID1_MASK, ID1_BACK);
-	const uint64_t *id = g->scratch, *back = g->scratch + n;
-	int r = get_ids(g, BLOCK_ID1, n, g->scratch);
+	const uint64_t *id = g->scratch, *back = g->scratch + w->count[BLOCK_ID1];
+	int r = get_ids(g, BLOCK_ID1, w, g->scratch);
 
 	if (r == 0)
-		r = get_u64(g, BLOCK_ID1_BACK, back_n, g->scratch + n);
+		r = get_u64(g, BLOCK_ID1_BACK, w, g->scratch + w->count[BLOCK_ID1]);
 	if (r < 0)
 		return r;
-	for (uint32_t p = 0; p < g->zone->pieces; p++)
+	for (uint32_t p = w->piece; p < w->piece_end; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			uint32_t in = i - g->piece_first[p];
 
@@ -82,18 +67,17 @@ static int need_id1(struct segment_group *g)
 	return 0;
 }
 
-static int need_id2(struct segment_group *g)
+static int need_id2(struct segment_group *g, const struct row_window *w)
 {
-	uint32_t n = count_form(g, ID2_MASK, ID2_ROW), id_n = count_form(g, ID2_MASK, ID2_COLUMN);
 	const int64_t *distance = (const int64_t *)g->scratch;
-	const uint64_t *id = g->scratch + n;
-	int r = get_i64(g, BLOCK_PARENT, n, g->scratch);
+	const uint64_t *id = g->scratch + w->count[BLOCK_PARENT];
+	int r = get_u64(g, BLOCK_PARENT, w, g->scratch);
 
 	if (r == 0)
-		r = get_ids(g, BLOCK_ID2, id_n, g->scratch + n);
+		r = get_ids(g, BLOCK_ID2, w, g->scratch + w->count[BLOCK_PARENT]);
 	if (r < 0)
 		return r;
-	for (uint32_t p = 0; p < g->zone->pieces; p++)
+	for (uint32_t p = w->piece; p < w->piece_end; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			int64_t at;
 
@@ -115,17 +99,23 @@ static int need_id2(struct segment_group *g)
 	return 0;
 }
 
+int window_ids(struct segment_group *g, const struct row_window *w)
+{
+	int r = need_id1(g, w);
+
+	return r == 0 ? need_id2(g, w) : r;
+}
+
 int group_need_ids(struct segment_group *g)
 {
-	int r = group_need_codes(g);
+	struct row_window w;
+	int r = 0;
 
+	if (g->have & HAVE_IDS)
+		return 0;
+	r = window_whole(g, &w);
 	if (r == 0)
-		r = group_need_piece_times(g);
-	if (r < 0 || g->have & HAVE_IDS)
-		return r;
-	r = need_id1(g);
-	if (r == 0)
-		r = need_id2(g);
+		r = window_ids(g, &w);
 	if (r == 0)
 		g->have |= HAVE_IDS;
 	return r;
@@ -173,61 +163,64 @@ static void read_times(struct segment_group *g, uint32_t piece, const uint64_t *
 	}
 }
 
-/* Numbers written by shape, into `out`; *ret_n: how many there are.  Uses the second half of the
- * scratch memory. */
-static int get_by_shape(struct segment_group *g, enum group_block id, uint64_t *out,
-			uint32_t *ret_n)
+/* Numbers written by shape, into `out`.  Uses the second half of the scratch memory. */
+static int get_by_shape(struct segment_group *g, enum group_block id, const struct row_window *w,
+			uint64_t *out)
 {
 	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows), n = 0;
 	struct slice block;
 	int r;
 
-	for (uint32_t i = 0; i < g->zone->rows; i++) {
+	/* How they are written says how much of what is before must be known. */
+	for (uint32_t i = 0; i < w->end; i++) {
 		shapes[n] = g->codes[i];
 		n += form_has(group_form(g, i), id);
 	}
-	*ret_n = n;
-	r = group_block(g, id, n, &block);
-	return r < 0 || n == 0
+	r = group_block(g, id, w->total[id], &block);
+	return r < 0 || w->count[id] == 0
 		       ? r
 		       : group_decoded(g, id,
-				       column_decode_i64_in(g->codec, block, n, shapes,
-							    g->zone->shape_n, (int64_t *)out));
+				       column_decode_i64_in_range(g->codec, block, w->total[id],
+								  shapes, g->zone->shape_n,
+								  w->before[id], w->count[id],
+								  (int64_t *)out));
+}
+
+int window_times(struct segment_group *g, const struct row_window *w)
+{
+	const uint64_t *times = g->scratch, *points = g->scratch + w->count[BLOCK_TIME];
+	int r = get_by_shape(g, BLOCK_TIME, w, g->scratch);
+
+	if (r == 0)
+		r = get_by_shape(g, BLOCK_TIME_POINT, w, g->scratch + w->count[BLOCK_TIME]);
+	for (uint32_t p = w->piece; p < w->piece_end && r == 0; p++)
+		read_times(g, p, &times, &points);
+	return r;
 }
 
 int group_need_times(struct segment_group *g)
 {
-	const uint64_t *times = g->scratch, *points;
-	uint32_t n = 0, point_n;
+	struct row_window w;
 	int r = group_need_ids(g);
 
 	if (r < 0 || g->have & HAVE_TIMES)
 		return r;
-	r = get_by_shape(g, BLOCK_TIME, g->scratch, &n);
-	points = g->scratch + n;
+	r = window_whole(g, &w);
 	if (r == 0)
-		r = get_by_shape(g, BLOCK_TIME_POINT, g->scratch + n, &point_n);
-	for (uint32_t p = 0; p < g->zone->pieces && r == 0; p++)
-		read_times(g, p, &times, &points);
+		r = window_times(g, &w);
 	if (r == 0)
 		g->have |= HAVE_TIMES;
 	return r;
 }
 
-int group_need_durations(struct segment_group *g)
+int window_durations(struct segment_group *g, const struct row_window *w)
 {
 	const uint64_t *from = g->scratch;
-	uint32_t n = 0;
-	int r = group_need_codes(g);
+	int r = get_by_shape(g, BLOCK_DURATION, w, g->scratch);
 
-	if (r == 0)
-		r = group_need_piece_times(g);
-	if (r < 0 || g->have & HAVE_DURATIONS)
-		return r;
-	r = get_by_shape(g, BLOCK_DURATION, g->scratch, &n);
 	if (r < 0)
 		return r;
-	for (uint32_t p = 0; p < g->zone->pieces; p++)
+	for (uint32_t p = w->piece; p < w->piece_end; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			uint32_t form = group_form(g, i) & END_MASK;
 
@@ -235,39 +228,77 @@ int group_need_durations(struct segment_group *g)
 					  : form == END_WHOLE ? (uint64_t)g->piece_duration[p]
 							      : 0;
 		}
-	g->have |= HAVE_DURATIONS;
 	return 0;
 }
 
-/* Numbers that few groups have: for those without, the zeros of an earlier one do. */
-static int need_rare(struct segment_group *g, enum group_block id, uint32_t bit, uint64_t *to,
-		     bool *none)
+int group_need_durations(struct segment_group *g)
 {
-	uint32_t n = count_form(g, bit, bit);
-	const uint64_t *from = g->scratch;
-	int r = get_u64(g, id, n, g->scratch);
+	struct row_window w;
+	int r;
 
-	if (r < 0 || (n == 0 && *none))
+	if (g->have & HAVE_DURATIONS)
+		return 0;
+	r = window_whole(g, &w);
+	if (r == 0)
+		r = window_durations(g, &w);
+	if (r == 0)
+		g->have |= HAVE_DURATIONS;
+	return r;
+}
+
+/* Numbers that few groups have: for those without, the zeros of an earlier one do. */
+static int need_rare(struct segment_group *g, enum group_block id, uint32_t bit,
+		     const struct row_window *w, uint64_t *to, bool *none)
+{
+	const uint64_t *from = g->scratch;
+	int r = get_u64(g, id, w, g->scratch);
+
+	if (r < 0 || (w->total[id] == 0 && *none))
 		return r;
-	for (uint32_t i = 0; i < g->zone->rows; i++)
+	for (uint32_t i = w->first; i < w->end; i++)
 		to[i] = group_form(g, i) & bit ? *from++ : 0;
-	if (n == 0 && g->zone->rows < g->row_capacity)
+	*none = w->total[id] == 0 && w->whole;
+	if (*none && g->zone->rows < g->row_capacity)
 		memset(to, 0, g->row_capacity * sizeof(*to));
-	*none = n == 0;
 	return 0;
+}
+
+int window_units(struct segment_group *g, const struct row_window *w)
+{
+	int r = need_rare(g, BLOCK_UNIT, FORM_UNIT, w, g->units, &g->no_units);
+
+	return r == 0 ? need_rare(g, BLOCK_SEQ, FORM_SEQ, w, g->seqs, &g->no_seqs) : r;
 }
 
 int group_need_units(struct segment_group *g)
 {
-	int r = group_need_codes(g);
+	struct row_window w;
+	int r;
 
-	if (r < 0 || g->have & HAVE_UNITS)
-		return r;
-	r = need_rare(g, BLOCK_UNIT, FORM_UNIT, g->units, &g->no_units);
+	if (g->have & HAVE_UNITS)
+		return 0;
+	r = window_whole(g, &w);
 	if (r == 0)
-		r = need_rare(g, BLOCK_SEQ, FORM_SEQ, g->seqs, &g->no_seqs);
+		r = window_units(g, &w);
 	if (r == 0)
 		g->have |= HAVE_UNITS;
+	return r;
+}
+
+/* The ids of the window's pieces; nothing else of them. */
+int window_piece_ids(struct segment_group *g, const struct row_window *w)
+{
+	struct trace_id *ids = (struct trace_id *)(void *)g->scratch;
+	uint32_t n = w->piece_end - w->piece;
+	struct slice block;
+	int r = group_block(g, BLOCK_PIECE_ID, g->zone->pieces, &block);
+
+	if (r == 0)
+		r = group_decoded(g, BLOCK_PIECE_ID,
+				  column_decode_fixed_range(g->codec, block, sizeof(*ids),
+							    g->zone->pieces, w->piece, n, ids));
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		g->pieces[w->piece + i].id = ids[i];
 	return r;
 }
 

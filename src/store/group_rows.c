@@ -8,12 +8,14 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "store/group_int.h"
+#include "store/group_window.h"
 #include "store/packed_value.h"
 #include "store/store_int.h"
 
 #define NESTED_DEPTH_MOST 128
 #define BYTES_PER_ROW     400 /* first sizes of a batch */
+#define WINDOW_SHARE      8   /* few rows are at most one in so many … */
+#define WINDOWS_MOST      3   /* … and are asked for at most so often */
 
 struct builder {
 	struct batch *b;
@@ -26,6 +28,7 @@ struct builder {
 struct cursor {
 	struct loaded_column *c;
 	uint32_t at;
+	uint32_t n; /* values in the rows that are made; not counted where all columns are whole */
 };
 
 struct run {
@@ -36,7 +39,8 @@ struct making {
 	struct segment_group *g;
 	const struct segment_tables *t;
 	struct cursor *cursors; /* by column */
-	size_t loose;           /* the next LOOSE entry */
+	const uint32_t *loose;  /* the next LOOSE entry */
+	struct row_window window;
 	struct builder *builders;
 	size_t builder_n, builder_capacity;
 	uint32_t *by_source; /* builder + 1 */
@@ -182,6 +186,7 @@ static int next_value(struct making *m, struct builder *to, uint32_t column, str
 {
 	struct cursor *at = &m->cursors[column];
 	struct slice text;
+	uint32_t i;
 	int r;
 
 	if (a->type == VALUE_EMPTY)
@@ -191,18 +196,20 @@ static int next_value(struct making *m, struct builder *to, uint32_t column, str
 		if (!at->c)
 			return group_bad(m->g, "values");
 	}
-	r = group_need_column(m->g, at->c);
+	r = m->window.whole ? group_need_column(m->g, at->c)
+			    : group_need_column_part(m->g, at->c, at->at, at->n);
 	if (r < 0)
 		return r;
+	i = at->at++ - at->c->base;
 	if (!value_is_text(a->type)) {
-		a->bits = at->c->numbers[at->at++];
+		a->bits = at->c->numbers[i];
 		return 0;
 	}
 	if (at->c->by_code) {
-		a->bits = string(m, to, at->c->text.codes[at->at++]);
+		a->bits = string(m, to, at->c->text.codes[i]);
 		return 0;
 	}
-	text = text_column_get(&at->c->text, at->at++);
+	text = text_column_get(&at->c->text, i);
 	if (!value_is_nested(a->type)) {
 		a->bits = batch_string(to->b, text);
 		return 0;
@@ -230,7 +237,7 @@ static int entry_value(struct making *m, struct builder *to, uint32_t entry, str
 			return group_bad(m->g, "values");
 	} else {
 		if (e->class == ENTRY_LOOSE) {
-			column = m->g->loose[m->loose++];
+			column = *m->loose++;
 			a.key = m->t->columns[column].key;
 			a.type = m->t->columns[column].type;
 		}
@@ -363,34 +370,109 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 
 /* --- all --- */
 
-/* Where each column stands before row `first`. */
-static void skip_rows(struct making *m, uint32_t first)
+/* Counts the values of a row, whose LOOSE attributes are the next. */
+static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bool inside)
+{
+	uint32_t shape = m->g->zone->shapes[m->g->codes[row]];
+	const uint32_t *v = m->t->var_columns + m->t->var_first[shape],
+		       *end = m->t->var_columns + m->t->var_first[shape + 1];
+
+	for (; v < end; v++) {
+		m->cursors[*v].n += inside;
+		m->cursors[*v].at += !inside;
+	}
+	for (uint32_t k = m->t->loose_n[shape]; k > 0; k--, ++*loose)
+		if (m->t->columns[**loose].type != VALUE_EMPTY) {
+			m->cursors[**loose].n += inside;
+			m->cursors[**loose].at += !inside;
+		}
+}
+
+/* Where each column stands before the window, by the shapes of the rows before: rows[shape]. */
+static void skip_shapes(struct making *m, const uint32_t *rows)
+{
+	const struct segment_group *g = m->g;
+
+	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
+		uint32_t shape = g->zone->shapes[i];
+
+		for (uint32_t v = m->t->var_first[shape]; rows[i] && v < m->t->var_first[shape + 1];
+		     v++)
+			m->cursors[m->t->var_columns[v]].at += rows[i];
+	}
+}
+
+/* The list of LOOSE attributes is not cut: what is before a row must be counted. */
+static int skip_list(struct making *m, uint32_t first)
 {
 	struct segment_group *g = m->g;
+	size_t n = 0;
+	int r = group_need_loose(g);
 
-	if (first == 0)
-		return;
-	memset(g->scratch, 0, g->zone->shape_n * sizeof(*g->scratch));
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < first; i++)
-		g->scratch[g->codes[i]]++;
-	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
-		const struct shape *s = group_shape(g, i);
+		n += m->t->loose_n[g->zone->shapes[g->codes[i]]];
+	for (size_t i = 0; i < n; i++)
+		m->cursors[g->loose[i]].at += m->t->columns[g->loose[i]].type != VALUE_EMPTY;
+	m->loose = g->loose + n;
+	return 0;
+}
 
-		m->loose += g->scratch[i] * s->loose_n;
-		for (uint32_t e = s->entry_first; e < s->entry_first + s->entry_n && g->scratch[i];
-		     e++)
-			if (m->t->entries[e].class == ENTRY_VAR)
-				m->cursors[m->t->entry_columns[e]].at += (uint32_t)g->scratch[i];
+/* Columns of the list stand where its counts say, and further by the rows of the chunk before the
+ * first.  A window that reaches into the next chunk has the list as a whole. */
+static int skip_chunk(struct making *m, uint32_t first, uint32_t end)
+{
+	struct segment_group *g = m->g;
+	const struct loose_list *l = &g->list;
+	uint32_t chunk = first / l->rows;
+	int r;
+
+	if ((end - 1) / l->rows != chunk)
+		return skip_list(m, first);
+	r = group_need_chunk(g, chunk);
+	if (r < 0)
+		return r;
+	m->loose = l->codes;
+	/* What the shapes said of these columns is in the counts as well; what rows of this chunk
+	 * have comes with the rows. */
+	for (uint32_t i = chunk * l->rows; i < first; i++) {
+		uint32_t shape = g->zone->shapes[g->codes[i]];
+
+		for (uint32_t v = m->t->var_first[shape]; v < m->t->var_first[shape + 1]; v++)
+			m->cursors[m->t->var_columns[v]].at--;
 	}
-	for (size_t i = 0; i < m->loose; i++)
-		m->cursors[g->loose[i]].at++;
+	for (uint32_t i = 0; i < l->column_n; i++)
+		m->cursors[l->columns[i]].at = l->before[(size_t)chunk * l->column_n + i];
+	for (uint32_t i = chunk * l->rows; i < first; i++)
+		count_row(m, i, &m->loose, false);
+	return 0;
+}
+
+/* Sets the cursors to the first row and counts what the rows have. */
+static int place_cursors(struct making *m, const uint32_t *shapes_before, uint32_t first,
+			 uint32_t count)
+{
+	struct segment_group *g = m->g;
+	const uint32_t *loose;
+	int r = group_need_list(g);
+
+	if (r < 0)
+		return r;
+	skip_shapes(m, shapes_before);
+	if (g->loose_n > 0)
+		r = g->list.rows && !(g->have & HAVE_LOOSE) ? skip_chunk(m, first, first + count)
+							    : skip_list(m, first);
+	loose = m->loose;
+	for (uint32_t i = first; i < first + count && r == 0 && !m->window.whole; i++)
+		count_row(m, i, &loose, true);
+	return r;
 }
 
 static int make_rows(struct making *m, uint32_t first, uint32_t count)
 {
-	uint32_t piece = 0;
+	uint32_t piece = m->window.piece;
 
-	skip_rows(m, first);
 	for (uint32_t i = first; i < first + count; i++) {
 		struct builder *to = get_builder(m, group_shape(m->g, m->g->codes[i])->resource);
 		uint32_t number = to ? (uint32_t)(to - m->builders) : 0;
@@ -438,8 +520,9 @@ static int give(struct making *m, struct event_set *set)
 	return 0;
 }
 
-static int need_all(struct segment_group *g)
+static int need_all(struct making *m)
 {
+	struct segment_group *g = m->g;
 	const struct group_piece *pieces;
 	uint32_t n;
 	int r = group_read_whole(g);
@@ -452,24 +535,81 @@ static int need_all(struct segment_group *g)
 		r = group_need_durations(g);
 	if (r == 0)
 		r = group_need_units(g);
-	return r == 0 ? group_need_expected(g) : r;
+	if (r == 0)
+		r = group_need_expected(g);
+	return r == 0 ? window_whole(g, &m->window) : r;
+}
+
+/* What is not decoded yet of the rows' own arrays. */
+static int need_window(struct segment_group *g, const struct row_window *w)
+{
+	int r = g->have & HAVE_PIECES ? 0 : window_piece_ids(g, w);
+
+	if (r == 0 && !(g->have & HAVE_IDS))
+		r = window_ids(g, w);
+	if (r == 0 && !(g->have & HAVE_TIMES))
+		r = window_times(g, w);
+	if (r == 0 && !(g->have & HAVE_DURATIONS))
+		r = window_durations(g, w);
+	return r == 0 && !(g->have & HAVE_UNITS) ? window_units(g, w) : r;
+}
+
+/* A few rows: what they need, and what cannot be had without.  Whoever keeps asking, or wants
+ * much, is better off with everything. */
+static bool is_little(struct segment_group *g, uint32_t count)
+{
+	return count <= g->zone->rows / WINDOW_SHARE && g->windows++ < WINDOWS_MOST;
+}
+
+static int need_some(struct making *m, uint32_t first, uint32_t count, uint32_t **ret_before)
+{
+	struct segment_group *g = m->g;
+	size_t size = g->zone->shape_n * sizeof(**ret_before);
+	int r = window_of(g, first, first + count, &m->window);
+
+	if (r < 0)
+		return r;
+	*ret_before = malloc(size + 1);
+	if (!*ret_before)
+		return -ENOMEM;
+	memcpy(*ret_before, g->scratch, size);
+	/* Shapes are counted up to the window, which begins with a piece. */
+	for (uint32_t i = m->window.first; i < first; i++)
+		(*ret_before)[g->codes[i]]++;
+	r = need_window(g, &m->window);
+	g->window++;
+	return r;
 }
 
 int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set)
 {
 	_cleanup_(making_done)
 	struct making m = {.g = g, .t = g->tables, .row_n = count};
+	_cleanup_(freep)
+	uint32_t *before = NULL;
 	int r;
 
 	if (first > g->zone->rows || count > g->zone->rows - first)
 		return -EINVAL;
-	r = need_all(g);
-	if (r < 0)
-		return r;
+	if (count == 0)
+		return 0;
 	m.cursors = calloc((size_t)m.t->column_n + 1, sizeof(*m.cursors));
 	m.by_source = calloc((size_t)g->segment->footer.sources + 1, sizeof(*m.by_source));
 	if (!m.cursors || !m.by_source)
 		return -ENOMEM;
-	r = make_rows(&m, first, count);
+	if (is_little(g, count)) {
+		r = need_some(&m, first, count, &before);
+	} else {
+		r = need_all(&m);
+		before = r == 0 ? calloc((size_t)g->zone->shape_n + 1, sizeof(*before)) : NULL;
+		if (r == 0 && !before)
+			r = -ENOMEM;
+		for (uint32_t i = 0; r == 0 && i < first; i++)
+			before[g->codes[i]]++;
+	}
+	if (r == 0)
+		r = place_cursors(&m, before, first, count);
+	if (r == 0)
+		r = make_rows(&m, first, count);
 	return r == 0 ? give(&m, set) : r;
 }

@@ -281,6 +281,13 @@ static int put_by_shape(struct group_writer *g, enum group_block id, const struc
 		 : 0;
 }
 
+static int put_loose(struct group_writer *g)
+{
+	size_t from = g->blocks_out.n;
+
+	return block_close(g, BLOCK_LOOSE, g->loose_n, from, group_loose_write(g, &g->blocks_out));
+}
+
 static int put_blocks(struct group_writer *g, size_t *ret_hot)
 {
 	int r = put_pieces(g);
@@ -308,8 +315,8 @@ static int put_blocks(struct group_writer *g, size_t *ret_hot)
 		r = put_u64(g, BLOCK_UNIT, g->units.v, g->units.n);
 	if (r == 0)
 		r = put_u64(g, BLOCK_SEQ, g->seqs.v, g->seqs.n);
-	if (r == 0)
-		r = put_codes(g, BLOCK_LOOSE, g->loose_codes, g->loose_n);
+	if (r == 0 && g->loose_n)
+		r = put_loose(g);
 	return r == 0 ? put_values(g) : r;
 }
 

@@ -124,6 +124,8 @@ void group_links(struct group_writer *g, struct piece_row *p);
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p);
 int group_shapes_close(struct group_writer *g);
 int shapes_settle(struct group_writer *g);
+/* Appends the block of LOOSE attributes, once the rows' codes are the group's own.  -ENOMEM. */
+int group_loose_write(struct group_writer *g, struct buffer *out);
 /* Classes for a new skeleton, whose first row this is. */
 bool shape_guess(struct group_writer *g, uint32_t skeleton, const struct group_row *row);
 

@@ -64,49 +64,22 @@ bool match_value_bits(const struct match_value *v, enum value_type type, uint64_
 	}
 }
 
-static bool text_equals(const struct group_column *c, uint32_t i, struct slice text)
+bool match_value_may_be(const struct match_value *v, enum value_type type)
 {
-	return c->offset[i + 1] - c->offset[i] == text.n &&
-	       (text.n == 0 || memcmp(c->text + c->offset[i], text.p, text.n) == 0);
+	return (type == VALUE_BOOL && v->is_bool) || (type == VALUE_INT && v->is_int) ||
+	       (type == VALUE_DOUBLE && v->is_double);
 }
 
-static void set_bit(uint64_t *words, uint32_t row)
+uint32_t match_value_find(const struct match_value *v, const struct group_column *c,
+			  uint32_t *found)
 {
-	words[row / 64] |= 1ULL << row % 64;
-}
+	uint32_t n = 0;
 
-static void match_code(const struct group_column *c, uint32_t code, uint64_t *words)
-{
-	for (uint32_t i = 0; i < c->n; i++)
-		if (c->codes[i] == code)
-			set_bit(words, c->rows[i]);
-}
-
-static void match_texts(const struct match_value *v, const struct group_column *c, uint64_t *words)
-{
-	if (c->by_code) {
-		match_code(c, v->code, words);
-	} else if (c->codes) {
-		for (uint32_t code = 0; code < c->text_n; code++)
-			if (text_equals(c, code, v->text))
-				match_code(c, code, words);
-	} else {
-		for (uint32_t i = 0; i < c->n; i++)
-			if (text_equals(c, i, v->text))
-				set_bit(words, c->rows[i]);
+	if (!c->values || !match_value_may_be(v, c->type))
+		return 0;
+	for (uint32_t i = 0; i < c->n; i++) {
+		found[n] = i;
+		n += match_value_bits(v, c->type, c->values[i]);
 	}
-}
-
-void match_value_column(const struct match_value *v, const struct group_column *c, uint64_t *words)
-{
-	if (c->type == VALUE_STRING) {
-		match_texts(v, c, words);
-		return;
-	}
-	if (!c->values || (c->type == VALUE_INT && !v->is_int) ||
-	    (c->type == VALUE_BOOL && !v->is_bool) || (c->type == VALUE_DOUBLE && !v->is_double))
-		return;
-	for (uint32_t i = 0; i < c->n; i++)
-		if (match_value_bits(v, c->type, c->values[i]))
-			set_bit(words, c->rows[i]);
+	return n;
 }

@@ -22,8 +22,12 @@ void match_value_init(struct match_value *v, struct slice text, uint32_t code);
 /* Does a value other than a string, given as attr.bits, equal it? */
 bool match_value_bits(const struct match_value *v, enum value_type type, uint64_t bits);
 
-/* Sets the bits of the rows whose value in the column equals it. */
-void match_value_column(const struct match_value *v, const struct group_column *column,
-			uint64_t *words);
+/* Can a number or boolean of this type equal it? */
+bool match_value_may_be(const struct match_value *v, enum value_type type);
+
+/* The values of a column of numbers or booleans that equal it: their places, ascending, in `found`,
+ * which has room for all. */
+uint32_t match_value_find(const struct match_value *v, const struct group_column *column,
+			  uint32_t *found);
 
 #endif

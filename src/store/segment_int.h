@@ -73,11 +73,15 @@ enum group_block {
 	BLOCK_ID2,        /* 8 bytes a row with ID2_COLUMN */
 	BLOCK_UNIT,       /* u64 a row with a unit */
 	BLOCK_SEQ,        /* u64 a row with a seq */
-	BLOCK_LOOSE,      /* codes, a loose entry: its column */
+	BLOCK_LOOSE,      /* a loose entry: its column; see group_loose.c */
 	BLOCK_UUID,       /* 16 bytes a UUID that stands in texts */
 	BLOCK_VALUES,     /* this + the number of the column */
 };
 #define BLOCK_HOT_END BLOCK_TIME
+
+/* Rows of a chunk of the list of loose entries; a reader takes any number that is not too small. */
+#define LOOSE_ROWS        1024
+#define LOOSE_CHUNK_LEAST 256
 
 /* How a row's plain fields are kept: part of its shape. */
 enum row_form {

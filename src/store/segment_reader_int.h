@@ -34,7 +34,8 @@ struct segment_tables {
 	uint32_t *entry_columns; /* of each entry */
 	/* Columns of VAR entries with a value: of shape i from var_first[i] to var_first[i + 1]. */
 	uint32_t *var_columns, *var_first;
-	uint16_t *forms; /* of each shape, with reader_form */
+	uint16_t *forms;   /* of each shape, with reader_form */
+	uint32_t *loose_n; /* of each shape */
 	struct shapes shapes;
 	struct group_zone *zones;
 	struct zone_place *places;

@@ -226,8 +226,9 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	t->var_columns = loading_take(l, counts.vars, sizeof(*t->var_columns));
 	t->var_first = loading_take(l, (size_t)n + 1, sizeof(*t->var_first));
 	t->forms = loading_take(l, n, sizeof(*t->forms));
+	t->loose_n = loading_take(l, n, sizeof(*t->loose_n));
 	if (!codes || !numbers || !t->entries || !t->entry_columns || !t->var_columns ||
-	    !t->var_first || !t->forms) {
+	    !t->var_first || !t->forms || !t->loose_n) {
 		block_fail(&l->r, -ENOMEM);
 		return;
 	}
@@ -240,6 +241,7 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 
 		t->var_first[i] = vars;
 		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number, &vars);
+		t->loose_n[i] = s->loose_n;
 		t->forms[i] =
 			(uint16_t)(s->form | (row_failed(s->type, s->status) ? FORM_FAILED : 0) |
 				   (s->name == NAME_VARIES ? FORM_NAMED : 0));

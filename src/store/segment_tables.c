@@ -287,6 +287,7 @@ struct segment_tables *segment_tables_free(struct segment_tables *t)
 	free(t->var_columns);
 	free(t->var_first);
 	free(t->forms);
+	free(t->loose_n);
 	free(t->zones);
 	free(t->places);
 	free(t->zone_shapes);

@@ -19,24 +19,20 @@ static void place_done(struct place *p)
 
 static int find_piece(struct segment_group *g, struct trace_id id, struct place *p)
 {
-	const struct group_piece *pieces;
-	uint32_t n;
-	int r = group_pieces(g, &pieces, &n);
-
+	uint32_t i;
 	/* A first piece that began in an earlier group is not found here. */
-	for (uint32_t i = g->zone->continues; i < n && r == 0; i++)
-		if (trace_id_eq(pieces[i].id, id)) {
-			p->first = pieces[i].first;
-			p->rows = pieces[i].rows;
-			p->all = p->rows;
-			for (uint32_t z = g->number;
-			     i == n - 1 && g->tables->zones[z].continued &&
-			     (z == g->number || g->tables->zones[z].pieces == 1);
-			     z++)
-				p->all += g->tables->places[z + 1].first_rows;
-			return 1;
-		}
-	return r;
+	int r = group_find_piece(g, id, g->zone->continues, &i);
+
+	if (r <= 0)
+		return r;
+	p->first = g->piece_first[i];
+	p->rows = g->piece_first[i + 1] - p->first;
+	p->all = p->rows;
+	for (uint32_t z = g->number; i == g->zone->pieces - 1 && g->tables->zones[z].continued &&
+				     (z == g->number || g->tables->zones[z].pieces == 1);
+	     z++)
+		p->all += g->tables->places[z + 1].first_rows;
+	return 1;
 }
 
 static int find(struct segment *s, struct trace_id id, struct place *ret_place)

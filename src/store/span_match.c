@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "store/attr_text.h"
 #include "store/match_value.h"
 
@@ -14,10 +15,16 @@
 struct tag {
 	uint32_t key; /* string code, or ABSENT: on no row */
 	struct match_value value;
-	uint32_t text;           /* string code of the value, or ABSENT */
-	uint8_t *on_resource;    /* [resource]: it has this value there */
-	uint64_t *has, *present; /* rows of the group at hand: with the value; with the key */
-	bool twice;              /* a row of the group at hand has the key more than once */
+	uint32_t text;        /* string code of the value, or ABSENT */
+	uint8_t *on_resource; /* [resource]: it has this value there */
+};
+
+/* What became of the question to a shape, in short. */
+enum answer {
+	ANSWER_NO,
+	ANSWER_YES,
+	ANSWER_UNSURE,  /* a key may stand several times in such a row */
+	ANSWER_COLUMNS, /* values of the row decide; the verdict says which */
 };
 
 /* What became of the question to a shape. */
@@ -28,6 +35,7 @@ struct verdict {
 	/* Tags that the row's own value answers if it has one, and its resource has answered with
 	 * yes if not. */
 	uint64_t in_columns_or_resource;
+	uint64_t loose; /* tags whose key may be LOOSE, and so there twice */
 };
 
 struct match {
@@ -39,10 +47,40 @@ struct match {
 	uint32_t name;            /* string code, or ABSENT */
 	uint8_t *resource_ok;     /* [resource]: service and owner are right */
 	struct verdict *verdicts; /* [shape] */
+	uint8_t *answers;         /* [shape]: enum answer */
 	bool possible;
-	uint64_t *sure, *unsure; /* rows of the group at hand */
-	size_t words;
 };
+
+/* Rows of the group at hand, as bits. */
+struct match_room {
+	size_t words, tag_n;
+	uint64_t *sure, *unsure;
+	/* By tag: rows with the value, and, where they are asked for, with the key. */
+	uint64_t *has[MATCH_MAX_TAGS + 1], *present[MATCH_MAX_TAGS + 1];
+	uint32_t *found, *rows; /* values, and the rows of values */
+	size_t found_capacity, row_capacity;
+};
+
+struct match_room *match_room_new(void)
+{
+	return calloc(1, sizeof(struct match_room));
+}
+
+struct match_room *match_room_free(struct match_room *room)
+{
+	if (!room)
+		return NULL;
+	for (size_t i = 0; i < room->tag_n; i++) {
+		free(room->has[i]);
+		free(room->present[i]);
+	}
+	free(room->sure);
+	free(room->unsure);
+	free(room->found);
+	free(room->rows);
+	free(room);
+	return NULL;
+}
 
 bool query_asks_spans(const struct store_query *q)
 {
@@ -53,18 +91,14 @@ struct match *match_free(struct match *m)
 {
 	if (!m)
 		return NULL;
-	for (size_t i = 0; m->tags && i < m->tag_n; i++) {
+	for (size_t i = 0; m->tags && i < m->tag_n; i++)
 		free(m->tags[i].on_resource);
-		free(m->tags[i].has);
-		free(m->tags[i].present);
-	}
 	if (m->tables)
 		segment_unpin(m->segment);
 	free(m->tags);
 	free(m->resource_ok);
 	free(m->verdicts);
-	free(m->sure);
-	free(m->unsure);
+	free(m->answers);
 	free(m);
 	return NULL;
 }
@@ -139,8 +173,7 @@ static bool ask_tag(const struct match *m, const struct shape *s, size_t number,
 	if (s->loose_n == 0 || t->key == ABSENT)
 		return t->on_resource[s->resource];
 	if (s->loose_n > 1)
-		v->unsure =
-			true; /* the same key may be loose twice; has and present decide first */
+		v->loose |= 1ULL << number;
 	if (t->on_resource[s->resource])
 		v->in_columns_or_resource |= 1ULL << number;
 	else
@@ -152,10 +185,6 @@ static struct verdict ask_shape(const struct match *m, const struct shape *s)
 {
 	struct verdict v = {0};
 
-	if (s->type != EVENT_SPAN && s->type != EVENT_BEGIN)
-		return v;
-	if (!m->resource_ok[s->resource])
-		return v;
 	if (m->query->operation.n && s->name == NAME_VARIES)
 		v.in_columns |= 1ULL << m->query->tag_n;
 	else if (m->query->operation.n && s->name != m->name)
@@ -172,11 +201,21 @@ static int ask_shapes(struct match *m)
 	const struct shapes *shapes = tables_shapes(m->tables);
 
 	m->verdicts = calloc(shapes->n + 1, sizeof(*m->verdicts));
-	if (!m->verdicts)
+	m->answers = calloc(shapes->n + 1, 1);
+	if (!m->verdicts || !m->answers)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < shapes->n; i++) {
-		m->verdicts[i] = ask_shape(m, &shapes->rows[i]);
-		m->possible |= m->verdicts[i].possible;
+		const struct shape *s = &shapes->rows[i];
+		struct verdict *v = &m->verdicts[i];
+
+		if (!shape_is_block(s) || !m->resource_ok[s->resource])
+			continue;
+		*v = ask_shape(m, s);
+		m->possible |= v->possible;
+		if (v->possible)
+			m->answers[i] = v->in_columns | v->in_columns_or_resource ? ANSWER_COLUMNS
+					: v->unsure                               ? ANSWER_UNSURE
+										  : ANSWER_YES;
 	}
 	return 0;
 }
@@ -233,89 +272,38 @@ bool match_possible(const struct match *m)
 bool match_possible_in(const struct match *m, const struct group_zone *zone)
 {
 	for (uint32_t i = 0; m->possible && i < zone->shape_n; i++)
-		if (m->verdicts[zone->shapes[i]].possible)
+		if (m->answers[zone->shapes[i]])
 			return true;
 	return false;
 }
 
 /* --- looking at the rows of a group --- */
 
-static int reserve_words(struct match *m, size_t words)
+static int reserve(struct match_room *room, size_t tag_n, size_t words)
 {
-	if (words <= m->words)
+	uint64_t **sets[2 * (MATCH_MAX_TAGS + 1) + 2];
+	size_t n = 0;
+
+	if (words <= room->words && tag_n <= room->tag_n)
 		return 0;
-	for (size_t i = 0; i < m->tag_n + 1; i++) {
-		uint64_t **pair[2] = {&m->sure, &m->unsure};
-
-		if (i < m->tag_n) {
-			pair[0] = &m->tags[i].has;
-			pair[1] = &m->tags[i].present;
-		}
-		for (size_t k = 0; k < 2; k++) {
-			uint64_t *grown = realloc(*pair[k], words * sizeof(**pair[k]));
-
-			if (!grown)
-				return -ENOMEM;
-			*pair[k] = grown;
-		}
+	words = MAX(words, room->words);
+	tag_n = MAX(tag_n, room->tag_n);
+	sets[n++] = &room->sure;
+	sets[n++] = &room->unsure;
+	for (size_t i = 0; i < tag_n; i++) {
+		sets[n++] = &room->has[i];
+		sets[n++] = &room->present[i];
 	}
-	m->words = words;
-	return 0;
-}
+	room->tag_n = tag_n;
+	room->words = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *grown = realloc(*sets[i], words * sizeof(**sets[i]));
 
-/* Marks the rows of a column's values; true if one was marked before. */
-static bool mark_rows(const struct group_column *c, uint64_t *words)
-{
-	uint64_t again = 0;
-
-	for (uint32_t i = 0; i < c->n; i++) {
-		uint64_t *word = &words[c->rows[i] / 64], mark = 1ULL << c->rows[i] % 64;
-
-		again |= *word & mark;
-		*word |= mark;
+		if (!grown)
+			return -ENOMEM;
+		*sets[i] = grown;
 	}
-	return again != 0;
-}
-
-/* Fills `has` and `present` of a tag from the group's columns of its key. */
-static int look_at_columns(struct tag *t, struct segment_group *g, size_t words)
-{
-	t->twice = false;
-	memset(t->has, 0, words * sizeof(*t->has));
-	memset(t->present, 0, words * sizeof(*t->present));
-	for (int type = VALUE_EMPTY; type <= VALUE_RAW_PAIR; type++) {
-		const struct group_column *c;
-		int r = group_column(g, LEVEL_BLOCK, t->key, (enum value_type)type, &c);
-
-		if (r == -ENOENT)
-			continue;
-		if (r < 0)
-			return r;
-		match_value_column(&t->value, c, t->has);
-		t->twice |= mark_rows(c, t->present);
-	}
-	return 0;
-}
-
-static int look_where_needed(struct match *m, struct segment_group *g, size_t words)
-{
-	const struct group_zone *zone = group_zone(g);
-	uint64_t needed = 0;
-
-	for (uint32_t i = 0; i < zone->shape_n; i++) {
-		const struct verdict *v = &m->verdicts[zone->shapes[i]];
-
-		if (v->possible)
-			needed |= v->in_columns | v->in_columns_or_resource;
-	}
-	for (size_t i = 0; i < m->tag_n; i++) {
-		if (needed >> i & 1) {
-			int r = look_at_columns(&m->tags[i], g, words);
-
-			if (r < 0)
-				return r;
-		}
-	}
+	room->words = words;
 	return 0;
 }
 
@@ -324,51 +312,223 @@ static bool bit(const uint64_t *words, uint32_t row)
 	return words[row / 64] >> row % 64 & 1;
 }
 
+static void set_bit(uint64_t *words, uint32_t row)
+{
+	words[row / 64] |= 1ULL << row % 64;
+}
+
+/* The rows with the key, where it matters whether they have it. */
+static int look_for_key(const struct tag *t, size_t number, struct segment_group *g, size_t words,
+			struct match_room *room)
+{
+	memset(room->present[number], 0, words * sizeof(uint64_t));
+	for (int type = VALUE_EMPTY; type <= VALUE_RAW_PAIR; type++) {
+		const struct group_column *c;
+		int r = group_column(g, LEVEL_BLOCK, t->key, (enum value_type)type, &c);
+
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return r;
+		for (uint32_t i = 0; i < c->n; i++)
+			set_bit(room->present[number], c->rows[i]);
+	}
+	return 0;
+}
+
+static int mark_values(const struct tag *t, enum value_type type, struct segment_group *g,
+		       const uint32_t *values, uint32_t n, struct match_room *room, uint64_t *has)
+{
+	int r;
+
+	if (n == 0)
+		return 0;
+	if (!vec_reserve(&room->rows, &room->row_capacity, n, sizeof(*room->rows)))
+		return -ENOMEM;
+	r = group_value_rows(g, LEVEL_BLOCK, t->key, type, values, n, room->rows);
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		set_bit(has, room->rows[i]);
+	return r;
+}
+
+/* The rows with the value, from the group's columns of its key. */
+static int look_for_value(const struct tag *t, size_t number, struct segment_group *g, size_t words,
+			  struct match_room *room)
+{
+	static const enum value_type numbers[] = {VALUE_BOOL, VALUE_INT, VALUE_DOUBLE};
+	uint64_t *has = room->has[number];
+	const uint32_t *values;
+	uint32_t n;
+	int r;
+
+	memset(has, 0, words * sizeof(*has));
+	r = group_find_text(g, LEVEL_BLOCK, t->key, t->value.text, t->value.code, &values, &n);
+	if (r == 0)
+		r = mark_values(t, VALUE_STRING, g, values, n, room, has);
+	else if (r == -ENOENT)
+		r = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++) {
+		const struct group_column *c;
+
+		if (!match_value_may_be(&t->value, numbers[i]))
+			continue;
+		r = group_column_values(g, LEVEL_BLOCK, t->key, numbers[i], &c);
+		if (r == -ENOENT) {
+			r = 0;
+			continue;
+		}
+		if (r == 0 &&
+		    !vec_reserve(&room->found, &room->found_capacity, c->n, sizeof(*room->found)))
+			r = -ENOMEM;
+		if (r < 0)
+			return r;
+		n = match_value_find(&t->value, c, room->found);
+		r = mark_values(t, numbers[i], g, room->found, n, room, has);
+	}
+	return r;
+}
+
 /* Clears *sure where a key of the row is there twice and only the last counts. */
-static bool columns_agree(const struct match *m, const struct verdict *v, uint32_t row, bool *sure)
+static int columns_agree(const struct match *m, const struct match_room *room,
+			 const struct verdict *v, struct segment_group *g, uint32_t row, bool *sure)
 {
 	for (uint64_t left = v->in_columns | v->in_columns_or_resource; left; left &= left - 1) {
 		int i = __builtin_ctzll(left);
+		uint32_t n = 0;
+		int r = 0;
 
-		if (bit(m->tags[i].has, row)) {
-			*sure &= !m->tags[i].twice;
+		if (!bit(room->has[i], row)) {
+			if (v->in_columns >> i & 1 || bit(room->present[i], row))
+				return 0;
 			continue;
 		}
-		if (v->in_columns >> i & 1 || bit(m->tags[i].present, row))
-			return false;
+		if (v->loose >> i & 1)
+			r = group_row_loose(g, row, m->tags[i].key, &n);
+		if (r < 0)
+			return r;
+		*sure &= n <= 1;
 	}
-	return true;
+	return 1;
 }
 
-int match_group(struct match *m, struct segment_group *g, struct match_rows *ret_rows)
-{
-	uint32_t n = group_zone(g)->rows;
-	size_t words = (n + 63) / 64;
-	struct match_rows rows = {.words = words};
-	const uint32_t *codes;
-	int r = reserve_words(m, words);
+/* What the shapes of a group ask of its columns. */
+struct asked {
+	uint64_t any, all; /* tags that some, that all of them need */
+	uint64_t keys;     /* tags of which it matters whether the key is there */
+	bool settled;      /* some shapes need no column */
+};
 
-	if (r == 0)
-		r = look_where_needed(m, g, words);
-	if (r == 0)
-		r = group_shapes(g, &codes);
+static struct asked ask_zone(const struct match *m, const struct group_zone *zone)
+{
+	struct asked a = {.all = UINT64_MAX};
+
+	for (uint32_t i = 0; i < zone->shape_n; i++) {
+		uint8_t answer = m->answers[zone->shapes[i]];
+		const struct verdict *v = &m->verdicts[zone->shapes[i]];
+
+		if (answer == ANSWER_NO)
+			continue;
+		if (answer != ANSWER_COLUMNS) {
+			a.settled = true;
+			continue;
+		}
+		a.any |= v->in_columns | v->in_columns_or_resource;
+		a.all &= v->in_columns;
+		a.keys |= v->in_columns_or_resource;
+	}
+	return a;
+}
+
+static int judge_row(const struct match *m, const struct match_room *room, struct segment_group *g,
+		     uint32_t row, uint32_t shape, struct match_rows *rows)
+{
+	uint8_t answer = m->answers[shape];
+	const struct verdict *v = &m->verdicts[shape];
+	bool sure = answer == ANSWER_YES || !v->unsure;
+	int r = 1;
+
+	if (answer == ANSWER_NO)
+		return 0;
+	if (answer == ANSWER_COLUMNS)
+		r = columns_agree(m, room, v, g, row, &sure);
+	if (r <= 0)
+		return r;
+	set_bit(sure ? room->sure : room->unsure, row);
+	rows->any = true;
+	rows->any_unsure |= !sure;
+	return 0;
+}
+
+/* The rows of a set, or all of them where it is NULL. */
+static int judge_rows(const struct match *m, const struct match_room *room, struct segment_group *g,
+		      const uint64_t *set, struct match_rows *rows)
+{
+	const struct group_zone *zone = group_zone(g);
+	const uint32_t *indices;
+	int r = group_shape_indices(g, &indices);
+
+	for (uint32_t word = 0; word < rows->words && r == 0; word++) {
+		uint64_t left = set ? set[word] : UINT64_MAX;
+
+		for (; left && r == 0; left &= left - 1) {
+			uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
+
+			if (row >= zone->rows)
+				break;
+			r = judge_row(m, room, g, row, zone->shapes[indices[row]], rows);
+		}
+	}
+	return r;
+}
+
+/* Looks for the values of tags, those first that every row must have: false if one of these is
+ * nowhere. */
+static int look_at_columns(const struct match *m, struct match_room *room, struct segment_group *g,
+			   const struct asked *a, size_t words)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < m->tag_n; i++) {
+			bool every = a->all >> i & 1, some = false;
+			int r;
+
+			if (!(a->any >> i & 1) || every != (pass == 0))
+				continue;
+			r = look_for_value(&m->tags[i], i, g, words, room);
+			if (r == 0 && a->keys >> i & 1)
+				r = look_for_key(&m->tags[i], i, g, words, room);
+			if (r < 0)
+				return r;
+			for (size_t k = 0; k < words && !some; k++)
+				some = room->has[i][k] != 0;
+			if (!some && every && !a->settled)
+				return 0;
+		}
+	return 1;
+}
+
+int match_group(const struct match *m, struct match_room *room, struct segment_group *g,
+		struct match_rows *ret_rows)
+{
+	const struct group_zone *zone = group_zone(g);
+	size_t words = (zone->rows + 63) / 64;
+	struct match_rows rows = {.words = words};
+	struct asked a = ask_zone(m, zone);
+	int r = reserve(room, m->tag_n, words);
+
 	if (r < 0)
 		return r;
-	memset(m->sure, 0, words * sizeof(*m->sure));
-	memset(m->unsure, 0, words * sizeof(*m->unsure));
-	for (uint32_t i = 0; i < n; i++) {
-		const struct verdict *v = &m->verdicts[codes[i]];
-
-		bool sure = !v->unsure;
-
-		if (!v->possible || !columns_agree(m, v, i, &sure))
-			continue;
-		(sure ? m->sure : m->unsure)[i / 64] |= 1ULL << i % 64;
-		rows.any = true;
-		rows.any_unsure |= !sure;
-	}
-	rows.sure = m->sure;
-	rows.unsure = m->unsure;
-	*ret_rows = rows;
-	return 0;
+	memset(room->sure, 0, words * sizeof(*room->sure));
+	memset(room->unsure, 0, words * sizeof(*room->unsure));
+	rows.sure = room->sure;
+	rows.unsure = room->unsure;
+	r = look_at_columns(m, room, g, &a, words);
+	/* Where every row must have a value, those that have it are few. */
+	if (r > 0)
+		r = judge_rows(m, room, g,
+			       !a.settled && a.any && a.all ? room->has[__builtin_ctzll(a.all)]
+							    : NULL,
+			       &rows);
+	if (r == 0)
+		*ret_rows = rows;
+	return r;
 }

@@ -12,8 +12,9 @@
 
 struct match;
 
-/* Prepares the question for a segment, whose tables stay pinned until match_free().  The query is
- * borrowed.  -E2BIG: more than MATCH_MAX_TAGS tags.  Negative errno. */
+/* Prepares the question for a segment, whose tables stay pinned until match_free(); it does not
+ * change afterwards, so any thread may use it.  The query is borrowed.  -E2BIG: more than
+ * MATCH_MAX_TAGS tags.  Negative errno. */
 int match_new(const struct store_query *query, struct segment *segment, struct match **ret_match);
 /* Accepts NULL, returns NULL. */
 struct match *match_free(struct match *m);
@@ -39,7 +40,14 @@ struct match_rows {
 	bool any, any_unsure;
 };
 
-/* Which rows match.  Valid until the next call.  The group must belong to the segment. */
-int match_group(struct match *m, struct segment_group *group, struct match_rows *ret_rows);
+/* Memory to look at groups with: one for each thread, for any match.  NULL when out of memory. */
+struct match_room;
+struct match_room *match_room_new(void);
+/* Accepts NULL, returns NULL. */
+struct match_room *match_room_free(struct match_room *room);
+
+/* Which rows match.  Valid until the room is used again.  The group must belong to the segment. */
+int match_group(const struct match *m, struct match_room *room, struct segment_group *group,
+		struct match_rows *ret_rows);
 
 #endif

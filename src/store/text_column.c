@@ -77,7 +77,7 @@ static bool uuid_parse(const char *p, uint8_t out[UUID_BYTES])
 }
 
 /* Where the first UUID at or behind `from` begins, or -1. */
-static ptrdiff_t uuid_find(struct slice s, size_t from, uint8_t out[UUID_BYTES])
+ptrdiff_t uuid_find(struct slice s, size_t from, uint8_t out[UUID_BYTES])
 {
 	while (s.n >= UUID_TEXT && from <= s.n - UUID_TEXT) {
 		const char *dash = memchr(s.p + from + 8, '-', s.n - UUID_TEXT - from + 1);
@@ -217,7 +217,7 @@ static bool uuid_text_add(struct encoding *g, struct slice text, ptrdiff_t at,
 }
 
 /* "0", or digits that do not begin with 0. */
-static bool decimal(struct slice s, int64_t *ret_number)
+bool text_decimal(struct slice s, int64_t *ret_number)
 {
 	int64_t number = 0;
 
@@ -239,7 +239,7 @@ static bool text_add(struct encoding *g, struct slice text)
 	ptrdiff_t at;
 	int64_t number;
 
-	if (decimal(text, &number)) {
+	if (text_decimal(text, &number)) {
 		if (g->number_n == e->number_capacity &&
 		    !vec_reserve(&e->numbers, &e->number_capacity, g->number_n + 1,
 				 sizeof(*e->numbers)))

@@ -66,15 +66,22 @@ static inline bool text_column_is_codes(struct slice block)
 	return block.n > 0 && block.p[0] == 0;
 }
 
-/* The codes, each below `below`. */
-int text_column_codes(struct column_codec *codec, struct slice block, size_t n, uint32_t below,
-		      struct text_column *column);
+/* The codes of values first … first + count - 1 of n, each below `below`. */
+int text_column_codes(struct column_codec *codec, struct slice block, size_t n, size_t first,
+		      size_t count, uint32_t below, struct text_column *column);
 
-/* Decodes a block of n texts; *column is used again, so it must be all zero at first.  At most
- * `limit` bytes of text.  -EBADMSG, -ENOMEM. */
-int text_column_decode(struct column_codec *codec, struct slice block, size_t n,
-		       const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n, size_t limit,
-		       struct text_column *column);
+/* Decodes texts first … first + count - 1 of a block of n; *column is used again, so it must be all
+ * zero at first.  At most `limit` bytes of text.  -EBADMSG, -ENOMEM. */
+int text_column_decode(struct column_codec *codec, struct slice block, size_t n, size_t first,
+		       size_t count, const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n,
+		       size_t limit, struct text_column *column);
+
+/* Which of n texts equal `text`: their places, ascending, in `found`, which has room for n.  What
+ * cannot be one of them is not put together.  *room is memory like *column above; its content is
+ * lost.  -EBADMSG, -ENOMEM. */
+int text_column_find(struct column_codec *codec, struct slice block, size_t n,
+		     const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n, size_t limit,
+		     struct slice text, struct text_column *room, uint32_t *found, uint32_t *ret_n);
 void text_column_done(struct text_column *column);
 
 static inline struct slice text_column_get(const struct text_column *c, size_t i)

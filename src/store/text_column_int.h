@@ -10,4 +10,10 @@
 #define TEMPLATE_HOLE        '\x01'
 #define TEMPLATE_MOST_DIGITS 18
 
+/* Where the next UUID in lower-case canonical form stands, or -1. */
+ptrdiff_t uuid_find(struct slice s, size_t from, uint8_t out[UUID_BYTES]);
+
+/* Is it a number as it is cut out: "0", or digits that do not begin with 0? */
+bool text_decimal(struct slice s, int64_t *ret_number);
+
 #endif

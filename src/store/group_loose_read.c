@@ -1,0 +1,172 @@
+/* store/group_loose_read.c - reads the list of LOOSE attributes of a group: all of it, or a chunk.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "store/block_io.h"
+#include "store/group_int.h"
+
+void loose_list_done(struct loose_list *l)
+{
+	free(l->columns);
+	free(l->before);
+	free(l->chunks);
+	free(l->codes);
+	*l = (struct loose_list){0};
+}
+
+/* LOOSE attributes of rows first … end - 1. */
+static size_t loose_of(const struct segment_group *g, uint32_t first, uint32_t end)
+{
+	size_t n = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		n += g->tables->loose_n[g->zone->shapes[g->codes[i]]];
+	return n;
+}
+
+static int read_columns(struct segment_group *g, struct block_reader *r, size_t n)
+{
+	struct loose_list *l = &g->list;
+	uint64_t columns = block_get_number(r);
+
+	if (r->failed || columns == 0 || columns > n || columns > g->tables->column_n)
+		return -EBADMSG;
+	if (!vec_reserve(&l->columns, &l->column_capacity, columns, sizeof(*l->columns)))
+		return -ENOMEM;
+	l->column_n = (uint32_t)columns;
+	block_get_u32(r, l->columns, columns);
+	for (uint32_t i = 0; i < columns && !r->failed; i++)
+		if (l->columns[i] >= g->tables->column_n ||
+		    (i > 0 && l->columns[i] <= l->columns[i - 1]))
+			return -EBADMSG;
+	return r->failed;
+}
+
+/* Counts become sums. */
+static int read_counts(struct segment_group *g, struct block_reader *r)
+{
+	struct loose_list *l = &g->list;
+	size_t n = (size_t)(l->chunk_n - 1) * l->column_n;
+
+	if (n > COLUMN_MAX_VALUES)
+		return -EBADMSG;
+	if (!vec_reserve(&l->before, &l->before_capacity, n + l->column_n, sizeof(*l->before)))
+		return -ENOMEM;
+	memset(l->before, 0, l->column_n * sizeof(*l->before));
+	block_get_u32(r, l->before + l->column_n, n);
+	for (size_t i = l->column_n; i < n + l->column_n && !r->failed; i++)
+		if (__builtin_add_overflow(l->before[i], l->before[i - l->column_n], &l->before[i]))
+			return -EBADMSG;
+	return r->failed;
+}
+
+static int read_list(struct segment_group *g, struct slice block, size_t n)
+{
+	struct block_reader r = {.codec = g->codec, .rest = block};
+	struct loose_list *l = &g->list;
+	uint64_t rows = block_get_number(&r);
+	int e = r.failed;
+
+	if (e < 0)
+		return e;
+	if (rows && (rows < LOOSE_CHUNK_LEAST || rows > GROUP_MOST_ROWS))
+		return -EBADMSG;
+	l->rows = (uint32_t)rows;
+	l->at = UINT32_MAX;
+	l->chunk_n = rows ? (uint32_t)((g->zone->rows + rows - 1) / rows) : 1;
+	if (!vec_reserve(&l->chunks, &l->chunk_capacity, l->chunk_n, sizeof(*l->chunks)))
+		return -ENOMEM;
+	if (rows)
+		e = read_columns(g, &r, n);
+	if (e == 0 && rows)
+		e = read_counts(g, &r);
+	for (uint32_t i = 0; i < l->chunk_n && e == 0; i++)
+		if (!block_next(&r, &l->chunks[i]))
+			e = r.failed;
+	return e == 0 && r.rest.n ? -EBADMSG : e;
+}
+
+int group_need_list(struct segment_group *g)
+{
+	struct slice block;
+	size_t n = 0;
+	int r = group_need_codes(g);
+
+	if (r < 0 || g->have & HAVE_LIST)
+		return r;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		n += (size_t)g->tables->loose_n[g->zone->shapes[i]] * g->counts[i];
+	if (n > COLUMN_MAX_VALUES)
+		return group_bad(g, "loose attributes");
+	r = group_block(g, BLOCK_LOOSE, n, &block);
+	if (r < 0)
+		return r;
+	g->loose_n = n;
+	g->list.chunk_n = g->list.rows = 0;
+	if (n)
+		r = group_decoded(g, BLOCK_LOOSE, read_list(g, block, n));
+	if (r == 0)
+		g->have |= HAVE_LIST;
+	return r;
+}
+
+/* The attributes of a chunk, n of them, as columns. */
+static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_t *out)
+{
+	const struct loose_list *l = &g->list;
+	int r;
+
+	if (n == 0)
+		return l->chunks[chunk].n ? -EBADMSG : 0;
+	r = column_decode_codes(g->codec, l->chunks[chunk], n,
+				l->rows ? l->column_n : g->tables->column_n, out);
+	for (size_t i = 0; i < n && r == 0 && l->rows; i++)
+		out[i] = l->columns[out[i]];
+	return r;
+}
+
+int group_need_chunk(struct segment_group *g, uint32_t chunk)
+{
+	struct loose_list *l = &g->list;
+	uint32_t first = chunk * l->rows, end = MIN(first + l->rows, g->zone->rows);
+	size_t n;
+	int r;
+
+	if (l->at == chunk)
+		return 0;
+	l->at = UINT32_MAX;
+	n = l->rows ? loose_of(g, first, end) : g->loose_n;
+	if (!vec_reserve(&l->codes, &l->code_capacity, n + 1, sizeof(*l->codes)))
+		return -ENOMEM;
+	r = group_decoded(g, BLOCK_LOOSE, read_chunk(g, chunk, n, l->codes));
+	if (r < 0)
+		return r;
+	l->code_n = n;
+	l->at = chunk;
+	return 0;
+}
+
+int group_need_loose(struct segment_group *g)
+{
+	const struct loose_list *l = &g->list;
+	size_t at = 0;
+	int r = group_need_list(g);
+
+	if (r < 0 || g->have & HAVE_LOOSE)
+		return r;
+	if (!vec_reserve(&g->loose, &g->loose_capacity, g->loose_n + 1, sizeof(*g->loose)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->chunk_n && r == 0; i++) {
+		uint32_t first = i * l->rows, end = MIN(first + l->rows, g->zone->rows);
+		size_t n = l->rows ? loose_of(g, first, end) : g->loose_n;
+
+		r = group_decoded(g, BLOCK_LOOSE, read_chunk(g, i, n, g->loose + at));
+		at += n;
+	}
+	if (r == 0)
+		g->have |= HAVE_LOOSE;
+	return r;
+}

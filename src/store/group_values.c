@@ -1,0 +1,209 @@
+/* store/group_values.c - a few values of a column: which equal a text, and which rows have them.
+ *
+ * A search that looks for something rare reads a column, but not where all of its values belong. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "store/group_int.h"
+
+int group_column_values(struct segment_group *g, enum row_level level, uint32_t key,
+			enum value_type type, const struct group_column **ret_column)
+{
+	struct loaded_column *c = group_column_of(g, level, key, type);
+	int r;
+
+	if (!c)
+		return -ENOENT;
+	r = group_need_values(g, c);
+	if (r == 0)
+		*ret_column = &c->view;
+	return r;
+}
+
+/* --- few values --- */
+
+static int find_code(struct segment_group *g, const struct loaded_column *c, uint32_t code,
+		     uint32_t *ret_n)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->place.n; i++) {
+		g->found[n] = i;
+		n += c->text.codes[i] == code;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* In a column that somebody else has decoded. */
+static int find_decoded(struct segment_group *g, const struct loaded_column *c, struct slice text,
+			uint32_t *ret_n)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->place.n; i++)
+		if (slice_eq(text_column_get(&c->text, i), text))
+			g->found[n++] = i;
+	*ret_n = n;
+	return 0;
+}
+
+static int find_text(struct segment_group *g, struct loaded_column *c, struct slice text,
+		     uint32_t code, uint32_t *ret_n)
+{
+	struct slice block;
+	int r = group_block_at(g, &c->place, "values", &block);
+
+	*ret_n = 0;
+	if (r < 0)
+		return r;
+	if (text_column_is_codes(block)) {
+		if (code == UINT32_MAX)
+			return 0;
+		r = group_need_values(g, c);
+		return r == 0 ? find_code(g, c, code, ret_n) : r;
+	}
+	if (c->decoded)
+		return find_decoded(g, c, text, ret_n);
+	r = group_need_uuids(g);
+	if (r == 0)
+		r = text_column_find(g->codec, block, c->place.n,
+				     (const uint8_t(*)[UUID_BYTES])g->uuids, g->fixed[BLOCK_UUID].n,
+				     GROUP_MOST_TEXT, text, &c->text, g->found, ret_n);
+	return r == -EBADMSG ? group_bad(g, "values") : r;
+}
+
+int group_find_text(struct segment_group *g, enum row_level level, uint32_t key, struct slice text,
+		    uint32_t code, const uint32_t **ret_values, uint32_t *ret_n)
+{
+	struct loaded_column *c = group_column_of(g, level, key, VALUE_STRING);
+	int r;
+
+	if (!c)
+		return -ENOENT;
+	if (!vec_reserve(&g->found, &g->found_capacity, (size_t)c->place.n + 1, sizeof(*g->found)))
+		return -ENOMEM;
+	r = find_text(g, c, text, code, ret_n);
+	if (r == 0)
+		*ret_values = g->found;
+	return r;
+}
+
+/* Values of a column that a row has; its LOOSE attributes are the next. */
+static uint32_t row_values(const struct segment_group *g, uint32_t row, uint32_t column,
+			   const uint32_t **loose)
+{
+	const struct segment_tables *t = g->tables;
+	uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
+
+	for (uint32_t v = t->var_first[shape]; v < t->var_first[shape + 1]; v++)
+		n += t->var_columns[v] == column;
+	for (const uint32_t *end = *loose + t->loose_n[shape]; *loose < end; ++*loose)
+		n += **loose == column;
+	return n;
+}
+
+/* The rows of those values that lie in a chunk of the list: returns how many these are. */
+static int rows_in_chunk(struct segment_group *g, uint32_t column, uint32_t chunk, uint32_t before,
+			 const uint32_t *values, uint32_t n, uint32_t *out)
+{
+	const struct loose_list *l = &g->list;
+	uint32_t done = 0, end = MIN((chunk + 1) * l->rows, g->zone->rows);
+	const uint32_t *loose;
+	int r = group_need_chunk(g, chunk);
+
+	if (r < 0)
+		return r;
+	loose = l->codes;
+	for (uint32_t row = chunk * l->rows; row < end && done < n; row++) {
+		before += row_values(g, row, column, &loose);
+		while (done < n && values[done] < before)
+			out[done++] = row;
+	}
+	return (int)done;
+}
+
+/* A column of the list: chunk by chunk. */
+static int rows_by_chunk(struct segment_group *g, uint32_t column, uint32_t index,
+			 const uint32_t *values, uint32_t n, uint32_t *out)
+{
+	const struct loose_list *l = &g->list;
+
+	for (uint32_t chunk = 0, done = 0; done < n; chunk++) {
+		const uint32_t *before = l->before + (size_t)chunk * l->column_n + index;
+		int r;
+
+		if (chunk == l->chunk_n)
+			return group_bad(g, "loose attributes");
+		if (chunk + 1 < l->chunk_n && before[l->column_n] <= values[done])
+			continue;
+		r = rows_in_chunk(g, column, chunk, *before, values + done, n - done, out + done);
+		if (r < 0)
+			return r;
+		done += (uint32_t)r;
+	}
+	return 0;
+}
+
+static bool list_index(const struct loose_list *l, uint32_t column, uint32_t *ret_index)
+{
+	uint32_t low = 0, high = l->column_n;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (l->columns[mid] < column)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*ret_index = low;
+	return low < l->column_n && l->columns[low] == column;
+}
+
+int group_value_rows(struct segment_group *g, enum row_level level, uint32_t key,
+		     enum value_type type, const uint32_t *values, uint32_t n, uint32_t *out)
+{
+	struct loaded_column *c = group_column_of(g, level, key, type);
+	uint32_t index;
+	int r;
+
+	if (!c || (n > 0 && values[n - 1] >= c->place.n))
+		return -EINVAL;
+	r = group_need_list(g);
+	if (r < 0)
+		return r;
+	if (!c->has_rows && g->loose_n > 0 && g->list.rows &&
+	    list_index(&g->list, c->column, &index))
+		return rows_by_chunk(g, c->column, index, values, n, out);
+	r = group_need_column_rows(g, c);
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		out[i] = c->rows[values[i]];
+	return r;
+}
+
+int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_t *ret_n)
+{
+	const struct segment_tables *t = g->tables;
+	const struct loose_list *l = &g->list;
+	uint32_t n = 0, chunk, first;
+	const uint32_t *loose;
+	int r = group_need_list(g);
+
+	*ret_n = 0;
+	if (r < 0 || g->loose_n == 0 || row >= g->zone->rows)
+		return r;
+	chunk = l->rows ? row / l->rows : 0;
+	first = chunk * l->rows;
+	r = group_need_chunk(g, chunk);
+	if (r < 0)
+		return r;
+	loose = l->codes;
+	for (uint32_t i = first; i < row; i++)
+		loose += t->loose_n[g->zone->shapes[g->codes[i]]];
+	for (uint32_t k = t->loose_n[g->zone->shapes[g->codes[row]]]; k > 0; k--)
+		n += t->columns[*loose++].key == key;
+	*ret_n = n;
+	return 0;
+}

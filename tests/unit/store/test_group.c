@@ -1,0 +1,208 @@
+/* tests/unit/store/test_group.c - a part of a group is what the whole of it says. */
+#include "t.h"
+
+#include "base/cleanup.h"
+#include "segment_fixture.h"
+#include "store/group.h"
+
+#define ROWS       6000
+#define GROUP_ROWS 4096
+#define KEYS       60
+#define VALUES     300
+
+static void value_text(struct rng *rng, char *out, size_t size)
+{
+	unsigned n = (unsigned)rng_below(rng, VALUES);
+
+	switch (rng_below(rng, 4)) {
+	case 0:
+		snprintf(out, size, "%u", n);
+		break;
+	case 1:
+		snprintf(out, size, "/u/0123%04x-aaaa-4bbb-8ccc-0123456789ab/x", n);
+		break;
+	default:
+		snprintf(out, size, "value-%u", n);
+	}
+}
+
+/* Some rows have one set of keys, some one of their own, some a key twice. */
+static struct batch *mixed_keys(struct rng *rng)
+{
+	struct batch *b = batch_new(0);
+
+	batch_resource(b);
+	batch_scope(b);
+	for (size_t i = 0; i < ROWS; i++) {
+		bool same = rng_below(rng, 3) == 0;
+		struct attr_range range = {(uint32_t)b->attr_n, 9};
+		uint32_t name = batch_string(b, same ? SLICE("same") : SLICE("other"));
+		struct event *e;
+
+		for (unsigned a = 0; a < range.count; a++) {
+			char key[24], value[64];
+
+			snprintf(key, sizeof(key), "key-%u",
+				 same ? a : (unsigned)rng_below(rng, KEYS));
+			value_text(rng, value, sizeof(value));
+			if (a == 5)
+				batch_attr_int(b, slice_cstr(key), (int64_t)rng_below(rng, VALUES));
+			else
+				batch_attr_string(b, slice_cstr(key), slice_cstr(value));
+		}
+		e = batch_event(b);
+		*e = (struct event){.id1 = rng_next(rng) | 1,
+				    .time_ns = 1700000000000000000ULL + rng_below(rng, 1000000000),
+				    .name = name,
+				    .attrs = range};
+		e->end_ns = e->time_ns + rng_below(rng, 1000000);
+		store_be64(e->trace_id.b + 8, 1 + i / 10);
+	}
+	assert_int_equal(batch_seal(b), 0);
+	return b;
+}
+
+static struct segment *make(struct pile *p, const char *dir, uint64_t number, unsigned seed)
+{
+	struct rng rng = {seed};
+
+	pile_add(p, mixed_keys(&rng));
+	pile_write(p, dir, number, GROUP_ROWS);
+	return pile_open(dir, number);
+}
+
+static void some_rows_are_what_all_rows_say(void **state)
+{
+	struct pile p = {0};
+	struct segment *s = make(&p, *state, 1, 3);
+	struct rng rng = {7};
+
+	for (uint32_t number = 0; number < segment_info(s)->groups; number++) {
+		struct segment_group *whole;
+		struct event_set all = {0};
+
+		assert_int_equal(group_open(s, number, &whole), 0);
+		assert_int_equal(group_rows(whole, 0, group_zone(whole)->rows, &all), 0);
+		for (int i = 0; i < 60; i++) {
+			uint32_t rows = group_zone(whole)->rows,
+				 first = (uint32_t)rng_below(&rng, rows),
+				 n = (uint32_t)rng_below(&rng, MIN(rows - first, 200u)) + 1;
+			struct segment_group *g;
+			struct event_set some = {0};
+
+			/* Groups opened anew decode no more than they must. */
+			assert_int_equal(group_open(s, number, &g), 0);
+			assert_int_equal(group_rows(g, first, n, &some), 0);
+			assert_rows_equal(all.refs + first, n, some.refs, some.n);
+			event_set_done(&some);
+			/* A second part of the same, behind or before it. */
+			first = (uint32_t)rng_below(&rng, rows);
+			assert_int_equal(group_rows(g, first, 1, &some), 0);
+			assert_rows_equal(all.refs + first, 1, some.refs, some.n);
+			event_set_done(&some);
+			group_close(g);
+		}
+		event_set_done(&all);
+		group_close(whole);
+	}
+	segment_unref(s);
+	pile_done(&p);
+}
+
+/* Rows that have the text under the key, from the rows themselves; each as often as it has it. */
+static uint32_t rows_with(const struct event_set *set, struct slice key, struct slice text,
+			  uint32_t *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct batch *b = set->refs[i].batch;
+		const struct event *e = event_get(set->refs[i]);
+
+		for (uint32_t a = e->attrs.first; a < e->attrs.first + e->attrs.count; a++)
+			if (b->attrs[a].type == VALUE_STRING &&
+			    slice_eq(batch_text(b, b->attrs[a].key), key) &&
+			    slice_eq(batch_text(b, b->attrs[a].string), text))
+				out[n++] = i;
+	}
+	return n;
+}
+
+static uint32_t keys_of(const struct event_set *set, uint32_t row, struct slice key)
+{
+	const struct batch *b = set->refs[row].batch;
+	const struct event *e = event_get(set->refs[row]);
+	uint32_t n = 0;
+
+	for (uint32_t a = e->attrs.first; a < e->attrs.first + e->attrs.count; a++)
+		n += slice_eq(batch_text(b, b->attrs[a].key), key);
+	return n;
+}
+
+static void values_are_found_where_they_stand(void **state)
+{
+	static uint32_t expected[ROWS * 9], rows[ROWS * 9];
+	struct pile p = {0};
+	struct segment *s = make(&p, *state, 2, 5);
+	struct rng rng = {11};
+	size_t found = 0, loose = 0;
+
+	for (uint32_t number = 0; number < segment_info(s)->groups; number++) {
+		struct segment_group *whole;
+		struct event_set all = {0};
+
+		assert_int_equal(group_open(s, number, &whole), 0);
+		assert_int_equal(group_rows(whole, 0, group_zone(whole)->rows, &all), 0);
+		for (int i = 0; i < 300; i++) {
+			const struct segment_tables *t = group_tables(whole);
+			char key_text[24], text[64];
+			const uint32_t *values;
+			struct segment_group *g;
+			uint32_t key, n = 0, expected_n;
+			int r;
+
+			snprintf(key_text, sizeof(key_text), "key-%u",
+				 (unsigned)rng_below(&rng, KEYS));
+			value_text(&rng, text, sizeof(text));
+			key = tables_find(t, slice_cstr(key_text));
+			expected_n =
+				rows_with(&all, slice_cstr(key_text), slice_cstr(text), expected);
+			assert_int_equal(group_open(s, number, &g), 0);
+			r = group_find_text(g, LEVEL_BLOCK, key, slice_cstr(text),
+					    tables_find(t, slice_cstr(text)), &values, &n);
+			assert_int_equal(r, 0);
+			assert_int_equal(n, expected_n);
+			if (n > 0)
+				assert_int_equal(group_value_rows(g, LEVEL_BLOCK, key, VALUE_STRING,
+								  values, n, rows),
+						 0);
+			for (uint32_t k = 0; k < n; k++) {
+				uint32_t times;
+
+				assert_int_equal(rows[k], expected[k]);
+				assert_int_equal(group_row_loose(g, rows[k], key, &times), 0);
+				assert_true(times == 0 ||
+					    times == keys_of(&all, rows[k], slice_cstr(key_text)));
+				loose += times > 0;
+			}
+			found += n;
+			group_close(g);
+		}
+		event_set_done(&all);
+		group_close(whole);
+	}
+	/* Both kinds were there. */
+	assert_true(loose > 10 && found > loose + 10);
+	segment_unref(s);
+	pile_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(some_rows_are_what_all_rows_say),
+		cmocka_unit_test(values_are_found_where_they_stand),
+	};
+
+	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
+}
