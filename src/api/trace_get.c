@@ -9,6 +9,7 @@
 #include "api/params.h"
 #include "api/plain.h"
 #include "api/trace_json.h"
+#include "api/work_stream.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -111,61 +112,6 @@ static int rows_make(struct download *d, const struct codec *codec)
 	return 0;
 }
 
-static void trace_fail(struct http_request *req, int error)
-{
-	if (error == -ENOENT)
-		api_fail(req, 404, "there is no trace %.*s",
-			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
-	else if (error == -E2BIG)
-		api_fail(req, 413,
-			 "the trace has more events than can be shown at once; 'causet store "
-			 "export' writes them to a file");
-	else
-		api_fail_errno(req, error);
-}
-
-static void trace_work(struct http_request *req, struct api *api)
-{
-	const struct codec *codec = NULL;
-	struct params params;
-	struct error error;
-	struct trace_id id;
-	struct download *d;
-	int r;
-
-	if (trace_id_read(api_request(req)->parameter, &id) < 0) {
-		api_fail(req, 400,
-			 "'%.*s' is not a trace id: 1 to 32 hex digits, or a whole traceparent",
-			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
-		return;
-	}
-	r = params_parse(req, clock_wall_ns(), &params, &error);
-	if (r == -EINVAL) {
-		api_fail(req, 400, "%s", error.text);
-		return;
-	}
-	if (params.format.n > 0 && !slice_eq(params.format, SLICE("causet"))) {
-		codec = codec_of(req, params.format);
-		if (!codec)
-			return;
-	}
-	d = calloc(1, sizeof(*d));
-	r = d ? store_trace(api->store, id, &d->set) : -ENOMEM;
-	if (r == 0)
-		r = codec ? rows_make(d, codec) : model_make(d);
-	if (r < 0) {
-		download_free(d);
-		trace_fail(req, r);
-		return;
-	}
-	download_send(req, codec ? codec->content_type : "application/json", d);
-}
-
-void trace_get(struct http_request *req, struct api *api)
-{
-	api_work(req, trace_work);
-}
-
 /* The traces a filter lets through. */
 struct chosen {
 	struct map map;
@@ -192,6 +138,28 @@ static int chosen_add(struct chosen *c, struct trace_id id)
 		return -ENOMEM;
 	c->ids[c->n++] = id;
 	return 0;
+}
+
+static void chosen_free(struct chosen *c)
+{
+	if (!c)
+		return;
+	map_done(&c->map);
+	free(c->ids);
+	free(c);
+}
+
+static void chosen_filter(const struct chosen *c, struct event_set *set)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct trace_id *id = &event_get(set->refs[i])->trace_id;
+
+		if (map_get(&c->map, chosen_hash(c, id), chosen_equal, c, id) != MAP_NONE)
+			set->refs[kept++] = set->refs[i];
+	}
+	set->n = kept;
 }
 
 /* Pages through the search; with a limit it stops there. */
@@ -223,25 +191,66 @@ static int chosen_find(struct chosen *c, struct store *store, struct store_query
 	return 0;
 }
 
-static int export_filter(struct event_set *set, struct store *store, const struct params *params)
+/* A trace too large to be held, or everything: page by page. */
+struct paged {
+	const struct codec *codec;
+	struct store_parts parts; /* of one trace, or */
+	struct store_bulk bulk;   /* of all, */
+	struct chosen *chosen;    /* or these of them */
+};
+
+#define PAGE_ROWS 16384 /* of one trace */
+
+static void paged_free(void *state)
 {
-	struct chosen chosen = {0};
-	size_t kept = 0;
-	int r;
+	struct paged *p = state;
 
-	map_init(&chosen.map);
-	r = chosen_find(&chosen, store, params->query);
-	for (size_t i = 0; r == 0 && i < set->n; i++) {
-		const struct trace_id *id = &event_get(set->refs[i])->trace_id;
+	if (p->parts.store)
+		store_parts_done(&p->parts);
+	store_bulk_done(&p->bulk);
+	chosen_free(p->chosen);
+	free(p);
+}
 
-		if (map_get(&chosen.map, chosen_hash(&chosen, id), chosen_equal, &chosen, id) !=
-		    MAP_NONE)
-			set->refs[kept++] = set->refs[i];
+static int paged_next(void *state, struct buffer *out)
+{
+	struct paged *p = state;
+	struct event_set set = {0};
+	_cleanup_(plain_done)
+	struct plain plain = {0};
+	struct pieces pieces;
+	int r = p->parts.store ? store_parts_next(&p->parts, PAGE_ROWS, &set)
+			       : store_bulk_next(&p->bulk, &set);
+
+	if (r > 0 && p->chosen)
+		chosen_filter(p->chosen, &set);
+	if (r > 0 && set.n > 0) {
+		int e = plain_rows(p->codec, set.refs, set.n, &plain);
+
+		if (e < 0)
+			r = e;
 	}
-	set->n = kept;
-	map_done(&chosen.map);
-	free(chosen.ids);
+	pieces = pieces_of(p->codec, plain.refs, plain.n);
+	while (r > 0 && plain.n > 0 && pieces_next(&pieces, out))
+		;
+	event_set_done(&set);
 	return r;
+}
+
+static void paged_send(struct http_request *req, struct api *api, struct paged *p)
+{
+	const struct work_pieces pieces = {paged_next, paged_free, p};
+
+	work_stream_send(req, api, p->codec->content_type, &pieces);
+}
+
+static int export_choose(struct paged *p, struct store *store, const struct params *params)
+{
+	p->chosen = calloc(1, sizeof(*p->chosen));
+	if (!p->chosen)
+		return -ENOMEM;
+	map_init(&p->chosen->map);
+	return chosen_find(p->chosen, store, params->query);
 }
 
 static void export_work(struct http_request *req, struct api *api)
@@ -249,7 +258,7 @@ static void export_work(struct http_request *req, struct api *api)
 	const struct codec *codec;
 	struct params params;
 	struct error error;
-	struct download *d;
+	struct paged *p;
 	int r = params_parse(req, clock_wall_ns(), &params, &error);
 
 	if (r == -EINVAL) {
@@ -259,21 +268,102 @@ static void export_work(struct http_request *req, struct api *api)
 	codec = codec_of(req, params.format.n ? params.format : SLICE("otlp-json"));
 	if (!codec)
 		return;
-	d = calloc(1, sizeof(*d));
-	r = d ? store_all(api->store, &d->set) : -ENOMEM;
-	if (r == 0 && (params.filtered || params.query.limit || params.query.after))
-		r = export_filter(&d->set, api->store, &params);
-	if (r == 0)
-		r = rows_make(d, codec);
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		api_fail_errno(req, -ENOMEM);
+		return;
+	}
+	p->codec = codec;
+	store_bulk_init(&p->bulk, api->store);
+	r = params.filtered || params.query.limit || params.query.after
+		    ? export_choose(p, api->store, &params)
+		    : 0;
 	if (r < 0) {
-		download_free(d);
+		paged_free(p);
 		api_fail_errno(req, r);
 		return;
 	}
-	download_send(req, codec->content_type, d);
+	paged_send(req, api, p);
 }
 
 void export_get(struct http_request *req, struct api *api)
 {
 	api_work(req, export_work);
+}
+
+/* --- one trace --- */
+
+static void trace_fail(struct http_request *req, int error)
+{
+	if (error == -ENOENT)
+		api_fail(req, 404, "there is no trace %.*s",
+			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
+	else if (error == -E2BIG)
+		api_fail(req, 413,
+			 "the trace has more events than can be modelled at once; ask for it in a "
+			 "format, as in ?format=otlp-json, which has no limit");
+	else
+		api_fail_errno(req, error);
+}
+
+/* Spans as they are can be written without seeing all of them. */
+static void giant_send(struct http_request *req, struct api *api, const struct codec *codec,
+		       struct trace_id id)
+{
+	struct paged *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		api_fail_errno(req, -ENOMEM);
+		return;
+	}
+	p->codec = codec;
+	store_parts_init(&p->parts, api->store, id);
+	paged_send(req, api, p);
+}
+
+static void trace_work(struct http_request *req, struct api *api)
+{
+	const struct codec *codec = NULL;
+	struct params params;
+	struct error error;
+	struct trace_id id;
+	struct download *d;
+	int r;
+
+	if (trace_id_read(api_request(req)->parameter, &id) < 0) {
+		api_fail(req, 400,
+			 "'%.*s' is not a trace id: 1 to 32 hex digits, or a whole traceparent",
+			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
+		return;
+	}
+	r = params_parse(req, clock_wall_ns(), &params, &error);
+	if (r == -EINVAL) {
+		api_fail(req, 400, "%s", error.text);
+		return;
+	}
+	if (params.format.n > 0 && !slice_eq(params.format, SLICE("causet"))) {
+		codec = codec_of(req, params.format);
+		if (!codec)
+			return;
+	}
+	d = calloc(1, sizeof(*d));
+	r = d ? store_trace(api->store, id, &d->set) : -ENOMEM;
+	if (r == -E2BIG && codec) {
+		download_free(d);
+		giant_send(req, api, codec, id);
+		return;
+	}
+	if (r == 0)
+		r = codec ? rows_make(d, codec) : model_make(d);
+	if (r < 0) {
+		download_free(d);
+		trace_fail(req, r);
+		return;
+	}
+	download_send(req, codec ? codec->content_type : "application/json", d);
+}
+
+void trace_get(struct http_request *req, struct api *api)
+{
+	api_work(req, trace_work);
 }

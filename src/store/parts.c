@@ -26,6 +26,18 @@ void parts_done(struct store *s, struct store_parts *parts)
 	parts->inside = NULL;
 }
 
+int parts_begin(struct store_parts *parts, const struct snapshot *snapshot)
+{
+	struct parts *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->snapshot = *snapshot;
+	view_ref(p->snapshot.view);
+	parts->inside = p;
+	return 0;
+}
+
 /* Rows of one segment's piece; moves on at its end. */
 static int segment_part(struct parts *p, struct trace_id id, size_t most, struct event_set *set)
 {

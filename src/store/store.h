@@ -194,7 +194,21 @@ struct store_walk {
  * takes as long as there is data in the window: for workers. */
 int store_spans(struct store *s, const struct store_walk *walk);
 
-/* Everything there is: a snapshot for exports.  In the order of arrival as far as the engine still
+/* Everything there is, of one moment, in pages that do not depend on how much it is.  A trace is in
+ * one page, whole, unless it is a giant: those come last, each in pages one behind the other.  One
+ * thread at a time. */
+struct store_bulk {
+	struct store *store;
+	void *inside;
+};
+
+void store_bulk_init(struct store_bulk *bulk, struct store *s);
+void store_bulk_done(struct store_bulk *bulk);
+
+/* 1 and some rows (event_set_done()); 0 behind the last; a negative errno. */
+int store_bulk_next(struct store_bulk *bulk, struct event_set *ret_set);
+
+/* Everything there is at once, for small stores.  In the order of arrival as far as the engine still
  * knows it; the rows of a trace are in any case.  -E2BIG when it is too much to be held at once:
  * read the feed instead. */
 int store_all(struct store *s, struct event_set *ret_set);

@@ -283,15 +283,52 @@ static inline void assert_same_operations(struct store *a, struct store *b)
 	operation_list_done(&y);
 }
 
+/* Rows of one more page behind those of others. */
+static inline void set_join(struct event_set *set, struct event_set *page)
+{
+	set->refs = realloc(set->refs, (set->n + page->n) * sizeof(*set->refs));
+	set->batches = realloc(set->batches, (set->batch_n + page->batch_n) * sizeof(void *));
+	assert_non_null(set->refs);
+	assert_non_null(set->batches);
+	memcpy(set->refs + set->n, page->refs, page->n * sizeof(*set->refs));
+	memcpy(set->batches + set->batch_n, page->batches, page->batch_n * sizeof(void *));
+	set->n += page->n;
+	set->batch_n += page->batch_n;
+	free(page->refs);
+	free(page->batches);
+	*page = (struct event_set){0};
+}
+
+/* Everything, page by page.  Returns how many pages. */
+static inline size_t bulk_gather(struct store *s, struct event_set *set)
+{
+	struct store_bulk bulk;
+	struct event_set page = {0};
+	size_t pages = 0;
+	int r;
+
+	store_bulk_init(&bulk, s);
+	for (; (r = store_bulk_next(&bulk, &page)) > 0; pages++) {
+		assert_true(page.n > 0);
+		set_join(set, &page);
+	}
+	assert_int_equal(r, 0);
+	store_bulk_done(&bulk);
+	return pages;
+}
+
 static inline void assert_same_all(struct store *a, struct store *b)
 {
-	struct event_set x = {0}, y = {0};
+	struct event_set x = {0}, y = {0}, pages = {0};
 
 	assert_int_equal(store_all(a, &x), 0);
 	assert_int_equal(store_all(b, &y), 0);
 	assert_same_rows(&x, &y, true);
+	bulk_gather(b, &pages);
+	assert_same_rows(&x, &pages, true);
 	event_set_done(&x);
 	event_set_done(&y);
+	event_set_done(&pages);
 }
 
 /* Everything the feed gives behind a cursor. */

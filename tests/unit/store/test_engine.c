@@ -423,6 +423,19 @@ static void assert_giant_line(struct store *s)
 	trace_list_done(&list);
 }
 
+/* Of everything, it comes last, in pages. */
+static void assert_giant_last(struct store *s)
+{
+	struct event_set all = {0};
+
+	assert_in_range(bulk_gather(s, &all), GIANT_SPANS / 65536, 100);
+	assert_int_equal(all.n, GIANT_SPANS + GIANT_PARTS);
+	for (size_t i = 0; i < all.n; i++)
+		assert_true(trace_id_eq(event_get(all.refs[i])->trace_id,
+					trace_of(i < GIANT_PARTS ? 2 : 1)));
+	event_set_done(&all);
+}
+
 /* The rows come in parts, in the order in which they were sent. */
 static void assert_giant(struct store *s)
 {
@@ -441,6 +454,7 @@ static void assert_giant(struct store *s)
 	assert_int_equal(r, 0);
 	assert_int_equal(rows, GIANT_SPANS);
 	store_parts_done(&parts);
+	assert_giant_last(s);
 	assert_int_equal(rows_of(s, 2), GIANT_PARTS);
 	assert_giant_line(s);
 }
