@@ -8,7 +8,9 @@
 
 #include "base/cleanup.h"
 
-#define GROWTH 12 /* the longest that one byte of a pattern becomes */
+#define SMALL_TEXT 255 /* bytes that are matched without asking for memory */
+
+#define GROWTH     12 /* the longest that one byte of a pattern becomes */
 
 struct pattern {
 	regex_t compiled;
@@ -203,9 +205,23 @@ struct pattern *pattern_free(struct pattern *p)
 	return NULL;
 }
 
+/* The text is copied to have a NUL behind it: REG_STARTEND needs none, but sanitizers look for
+ * the end of every string.  Without memory for it, it is matched
+ * where it lies. */
 bool pattern_matches(const struct pattern *p, struct slice text)
 {
 	regmatch_t at = {.rm_so = 0, .rm_eo = (regoff_t)text.n};
+	char small[SMALL_TEXT + 1];
+	char *large = text.n > SMALL_TEXT ? malloc(text.n + 1) : NULL;
+	char *copy = text.n > SMALL_TEXT ? large : small;
+	const char *from = text.n ? text.p : "";
+	bool matches;
 
-	return regexec(&p->compiled, text.n ? text.p : "", 1, &at, REG_STARTEND) == 0;
+	if (copy) {
+		memcpy(copy, from, text.n);
+		copy[text.n] = 0;
+	}
+	matches = regexec(&p->compiled, copy ? copy : from, 1, &at, REG_STARTEND) == 0;
+	free(large);
+	return matches;
 }
