@@ -161,12 +161,12 @@ static void json_row(struct rows *r, const struct value *values, const double *p
 		json_put_string(&w, r->name);
 	}
 	for (size_t i = 0; i < r->column_n; i++) {
-		json_put_key(&w, r->columns[i].name);
+		json_put_key(&w, r->keys[i]);
 		query_json_value(&w, r->columns[i].type, values[i]);
 		if (plus_minus && plus_minus[i] != 0) {
 			struct buffer key = {0};
 
-			buffer_slice(&key, r->columns[i].name);
+			buffer_slice(&key, r->keys[i]);
 			buffer_text(&key, " " PLUS_MINUS);
 			json_put_key(&w, buffer_get(&key));
 			json_put_double(&w, plus_minus[i]);
@@ -181,6 +181,28 @@ static void json_row(struct rows *r, const struct value *values, const double *p
 static int no_memory(const struct rows *r)
 {
 	return cli_fail(r->cli, EXIT_FAILED, "out of memory");
+}
+
+/* Objects have one value a key: further columns of a name are numbered. */
+static bool keys_make(struct rows *r)
+{
+	r->keys = arena_zalloc(&r->arena, r->column_n + 1, sizeof(*r->keys));
+	for (size_t i = 0; r->keys && i < r->column_n; i++) {
+		size_t same = 1;
+
+		r->keys[i] = r->columns[i].name;
+		for (size_t j = 0; j < i; j++)
+			same += slice_eq(r->columns[i].name, r->columns[j].name);
+		if (same > 1) {
+			const char *name = arena_printf(&r->arena, "%.*s %zu",
+							SLICE_ARG(r->columns[i].name), same);
+
+			if (!name)
+				return false;
+			r->keys[i] = slice_cstr(name);
+		}
+	}
+	return r->keys;
 }
 
 int rows_begin(struct rows *r, struct slice name, const struct query_column *columns, size_t n)
@@ -204,7 +226,7 @@ int rows_begin(struct rows *r, struct slice name, const struct query_column *col
 	}
 	if (r->form == ROWS_CSV)
 		csv_head(r);
-	return 0;
+	return keys_make(r) ? 0 : no_memory(r);
 }
 
 int rows_add(struct rows *r, const struct value *values, const double *plus_minus)

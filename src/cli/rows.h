@@ -20,6 +20,7 @@ struct rows {
 	size_t results;
 	struct slice name;
 	struct query_column *columns;
+	struct slice *keys; /* their names, each once: JSON */
 	size_t column_n;
 	struct arena arena;     /* its columns, and rows that wait */
 	struct buffer out;      /* not printed yet */

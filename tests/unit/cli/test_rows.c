@@ -80,6 +80,24 @@ static void each_form_is_what_its_readers_expect(void **state)
 				 "{\"service\":\"cart\",\"n\":12,\"n ±\":2.5,\"p99\":null}\n");
 }
 
+static void columns_of_one_name_have_keys_of_their_own(void **state)
+{
+	const struct query_column same[] = {{.name = SLICE("n"), .type = PLAN_INT},
+					    {.name = SLICE("n"), .type = PLAN_INT}};
+	const struct value values[] = {value_int(1), value_int(2)};
+	struct cli cli = {.columns = 80};
+	struct printed p = catch ();
+	struct rows rows;
+	char out[200];
+
+	rows_init(&rows, &cli, ROWS_JSON);
+	assert_int_equal(rows_begin(&rows, slice_of("", 0), same, 2), 0);
+	assert_int_equal(rows_add(&rows, values, NULL), 0);
+	assert_int_equal(rows_end(&rows), 0);
+	rows_done(&rows);
+	assert_string_equal(caught(&p, out, sizeof(out)), "{\"n\":1,\"n 2\":2}\n");
+}
+
 static void a_table_fits_the_terminal(void **state)
 {
 	struct cli cli = {.columns = 26, .terminal = true};
@@ -189,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_is_what_its_readers_expect),
+		cmocka_unit_test(columns_of_one_name_have_keys_of_their_own),
 		cmocka_unit_test(a_table_fits_the_terminal),
 		cmocka_unit_test(more_columns_than_a_line_holds_are_written_upright),
 		cmocka_unit_test(rows_behind_the_first_thousand_are_written_as_they_come),
