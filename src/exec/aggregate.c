@@ -146,6 +146,8 @@ static void spread_add(struct agg_spread *a, struct value v, double weight)
 	a->mean += off * weight / a->weight;
 	a->squares += weight * off * (x - a->mean);
 	a->sampled |= weight != 1;
+	a->durations |= v.type == V_DURATION;
+	a->others |= v.type != V_DURATION;
 }
 
 static int sketch_of(struct agg_sketch *a, struct arena *arena, struct value v,
@@ -315,6 +317,8 @@ static void spreads_merge(struct agg_spread *to, const struct agg_spread *from)
 	to->mean += off * from->weight / weight;
 	to->weight = weight;
 	to->sampled |= from->sampled;
+	to->durations |= from->durations;
+	to->others |= from->others;
 }
 
 static int sketches_merge(struct agg_sketch *to, struct arena *arena, struct agg_sketch *from)

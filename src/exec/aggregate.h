@@ -64,6 +64,7 @@ struct agg_value {
 struct agg_spread {
 	double weight, mean, squares;
 	bool sampled;
+	bool durations, others; /* seen; of durations alone it is a duration */
 };
 
 struct agg_sketch {

@@ -88,7 +88,8 @@ static struct value spread_result(const struct agg_spread *a, struct estimate *e
 		return value_nil();
 	if (a->sampled)
 		*e = (struct estimate){true, NAN};
-	return value_float(sqrt(a->squares / a->weight));
+	return typed(a->durations && !a->others ? V_DURATION : V_FLOAT,
+		     sqrt(a->squares / a->weight));
 }
 
 /* What is seen of a sample is at most what there is. */

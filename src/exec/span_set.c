@@ -206,6 +206,61 @@ static int having_test(struct trace_at *at, const struct plan_having *h, struct 
 	return r;
 }
 
+/* What one aggregate comes to over the blocks of a set. */
+static int set_aggregate(struct trace_at *at, const struct plan_aggregate *plan,
+			 const struct plan_set *of, struct value *ret_value)
+{
+	const uint64_t *set = trace_set(at, of);
+	struct element el = {.kind = ELEMENT_BLOCK};
+	struct sample sample = at->sample;
+	struct estimate estimate;
+	struct aggregate a;
+	int r = set ? aggregate_from_plan(plan, 0, &a) : -ENOMEM;
+	void *state = r < 0 ? NULL : arena_zalloc(&at->arena, 1, aggregate_bytes(&a));
+
+	if (!state)
+		return at->env.failed ? at->env.failed : r < 0 ? r : -ENOMEM;
+	sample.weight = 1; /* of this very trace */
+	for (; r == 0 && el.index < at->trace->block_n; el.index++) {
+		struct value v = value_nil();
+
+		if (!set_has(set, el.index))
+			continue;
+		if (plan->arg)
+			v = element_eval(at, el, SLICE("spans"), plan->arg);
+		sample.time_ns = element_time(at, el);
+		sample.id = element_id(at, el);
+		r = at->env.failed ? at->env.failed
+				   : aggregate_add(&a, state, &at->arena, v, &sample);
+	}
+	if (r == 0)
+		r = aggregate_result(&a, state, &at->arena, ret_value, &estimate);
+	aggregate_done(&a, state);
+	return r;
+}
+
+/* ({a} | count()) > ({b} | count()): all of the left side, or nothing. */
+static uint64_t *compared(struct trace_at *at, const struct plan_set *s)
+{
+	const struct plan_having *h = s->having;
+	struct value values[HAVING_MOST];
+	uint64_t *left = trace_set(at, s->left);
+	int r = h->aggregate_n > HAVING_MOST ? -E2BIG : 0;
+	bool holds;
+
+	for (uint32_t i = 0; left && r == 0 && i < h->aggregate_n; i++)
+		r = set_aggregate(at, &h->aggregates[i], h->sets[i], &values[i]);
+	if (!left || r < 0) {
+		at->env.failed = at->env.failed ? at->env.failed : r < 0 ? r : -ENOMEM;
+		return NULL;
+	}
+	at->env.columns = values;
+	holds = value_is_true(expr_eval(&at->env, h->condition));
+	if (at->env.failed)
+		return NULL;
+	return holds ? left : new_set(at);
+}
+
 static uint64_t *having(struct trace_at *at, const struct plan_set *s)
 {
 	const struct plan_having *h = s->having;
@@ -255,7 +310,7 @@ uint64_t *trace_set(struct trace_at *at, const struct plan_set *s)
 	case SET_RELATION:
 		return relation(at, s);
 	case SET_HAVING:
-		return having(at, s);
+		return s->having->sets ? compared(at, s) : having(at, s);
 	case SET_AND:
 	case SET_OR:
 		break;

@@ -158,6 +158,8 @@ static bool fits(char letter, struct type t, const struct ast_expr *e)
 	if (t.tag == TYPE_ERROR)
 		return true;
 	switch (letter) {
+	case 'x':
+		return true;
 	case 'n':
 		return type_is_number(t);
 	case 'd':
@@ -440,7 +442,9 @@ static struct type elements_result(struct checker *c, const struct check_scope *
 static struct type each_result(struct checker *c, const struct check_scope *s,
 			       const struct ast_expr *e, enum type_tag tag)
 {
-	struct type result = {.tag = tag, .many = s->input.many || s->input.tag == TYPE_SPANSET};
+	struct type result = {.tag = tag,
+			      .many = s->input.many || s->input.tag == TYPE_SPANSET ||
+				      s->input.tag == TYPE_PATH};
 	char name[TYPE_NAME_BYTES];
 
 	if (s->kind == CHECK_ROWS || s->kind == CHECK_COLUMNS)

@@ -221,6 +221,19 @@ void plan_set_text(const struct plan_set *s, struct buffer *out)
 		break;
 	case SET_HAVING:
 		buffer_byte(out, '(');
+		if (s->having->sets) {
+			buffer_text(out, "traces having ");
+			for (uint32_t i = 0; i < s->having->aggregate_n; i++) {
+				buffer_printf(out, "%s#%u = ", i ? ", " : "", i);
+				plan_set_text(s->having->sets[i], out);
+				buffer_text(out, " | ");
+				plan_aggregate_text(&s->having->aggregates[i], NULL, out);
+			}
+			buffer_text(out, ": ");
+			plan_expr_text(s->having->condition, NULL, out);
+			buffer_byte(out, ')');
+			break;
+		}
 		plan_set_text(s->left, out);
 		if (s->having->key_n)
 			buffer_text(out, " | by(");

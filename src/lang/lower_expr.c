@@ -533,6 +533,10 @@ static const struct plan_expr *lower_plain(struct lower *l, struct scope_of *sco
 				lower_expr(l, scope, e->op.right));
 	case AST_LIST:
 		return lower_list(l, scope, e);
+	case AST_SUBQUERY:
+		if (!scope || !scope->sets)
+			break;
+		return lower_set_scalar(l, scope, e);
 	case AST_INDEX:
 		return build_op(&l->b, XO_INDEX, lower_type(e->type),
 				lower_expr(l, scope, e->index.of),

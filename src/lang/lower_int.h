@@ -41,6 +41,8 @@ struct scope_of {
 	uint32_t aggregate_n;
 	/* In stages behind a relation. */
 	const struct plan_node *stage;
+	/* In a comparison of what pipes over spans come to: the set of each aggregate. */
+	const struct plan_set **sets;
 };
 
 struct lower {
@@ -93,6 +95,9 @@ bool lower_binding_is_relation(const struct ast_binding *binding);
 const struct plan_set *lower_set(struct lower *l, const struct ast_expr *e);
 /* A query whose type is a spanset: head and stages by, coalesce, count() > 2 … */
 const struct plan_set *lower_set_query(struct lower *l, const struct ast_query *q);
+/* ( {a} | count() ) in a comparison of such: the column of its aggregate. */
+const struct plan_expr *lower_set_scalar(struct lower *l, struct scope_of *scope,
+					 const struct ast_expr *e);
 /* Blocks of a set with these columns. */
 const struct plan_node *lower_set_node(struct lower *l, const struct plan_set *set,
 				       const struct refs *refs, struct slice alias);

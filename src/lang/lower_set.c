@@ -3,12 +3,76 @@
 #include "base/cleanup.h"
 #include "lang/lower_int.h"
 
+const struct plan_expr *lower_set_scalar(struct lower *l, struct scope_of *scope,
+					 const struct ast_expr *e)
+{
+	struct ast_query head = *e->query;
+	const struct ast_stage *last = head.n_stages ? &head.stages[head.n_stages - 1] : NULL;
+	uint32_t at = scope->aggregate_n;
+
+	if (head.form != AST_QUERY_PIPE || !last || last->cmp != OP_NONE ||
+	    !lower_is_aggregate(last->expr))
+		return lower_refuse(l, e->range,
+				    "what is compared must end in one aggregate: ({…} | count())");
+	if (last->in.grouped)
+		return lower_refuse(
+			l, e->range,
+			"groups are compared inside of the pipe: {…} | by(x) | count() > 2");
+	if (at == LOWER_MAX_AGGREGATES)
+		return lower_refuse(l, e->range, "more than %d aggregates in one comparison",
+				    LOWER_MAX_AGGREGATES);
+	head.n_stages--;
+	scope->sets[at] = lower_set_query(l, &head);
+	if (!scope->sets[at] || !lower_aggregate(l, NULL, last->expr, &scope->aggregates[at]))
+		return NULL;
+	scope->aggregate_n++;
+	return build_column(&l->b, at, lower_type(last->expr->type));
+}
+
+static const struct plan_set *either(struct lower *l, const struct plan_set *a,
+				     const struct plan_set *b)
+{
+	struct plan_set *set = build_alloc(&l->b, 1, sizeof(*set));
+
+	if (!set || !a)
+		return b;
+	*set = (struct plan_set){.op = SET_OR, .left = a, .right = b};
+	return set;
+}
+
+/* ({a} | count()) > ({b} | count()): spans of either, in traces for which it holds. */
+static const struct plan_set *compared_set(struct lower *l, const struct ast_expr *e)
+{
+	struct plan_set *set = build_alloc(&l->b, 1, sizeof(*set));
+	struct plan_having *h = build_alloc(&l->b, 1, sizeof(*h));
+	struct scope_of scope = {0};
+
+	scope.aggregates = build_alloc(&l->b, LOWER_MAX_AGGREGATES, sizeof(*scope.aggregates));
+	scope.sets = build_alloc(&l->b, LOWER_MAX_AGGREGATES, sizeof(*scope.sets));
+	if (!set || !h || !scope.aggregates || !scope.sets)
+		return NULL;
+	h->condition = lower_expr(l, &scope, e);
+	if (!h->condition || scope.aggregate_n == 0)
+		return NULL;
+	h->aggregates = scope.aggregates;
+	h->aggregate_n = scope.aggregate_n;
+	h->sets = scope.sets;
+	set->op = SET_HAVING;
+	set->having = h;
+	for (uint32_t i = 0; i < scope.aggregate_n; i++)
+		set->left = either(l, set->left, scope.sets[i]);
+	return set->left ? set : NULL;
+}
+
 static const struct plan_set *binary_set(struct lower *l, const struct ast_expr *e)
 {
 	static const enum plan_relation relations[] = {REL_CHILD, REL_DESCENDANT, REL_PARENT,
 						       REL_ANCESTOR, REL_SIBLING};
-	struct plan_set *set = build_alloc(&l->b, 1, sizeof(*set));
+	struct plan_set *set;
 
+	if (ast_op_is_comparison(e->op.op))
+		return compared_set(l, e);
+	set = build_alloc(&l->b, 1, sizeof(*set));
 	if (!set)
 		return NULL;
 	set->left = lower_set(l, e->op.left);

@@ -317,6 +317,9 @@ struct plan_having {
 	struct plan_aggregate *aggregates; /* arguments over the element */
 	uint32_t aggregate_n;
 	const struct plan_expr *condition; /* columns: keys, then aggregates */
+	/* ({a} | count()) > ({b} | count()): each aggregate is of a set of its own, aggregate_n of
+	 * them, and there are no keys; NULL: all are of the left side. */
+	const struct plan_set *const *sets;
 };
 
 struct plan_set {

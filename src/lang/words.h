@@ -326,7 +326,7 @@ enum word_place {
  *   i int constant        q constant in 0 … 1     S spanset        e element of a trace
  *   > an order a -> b     * "*" or nothing        p a scalar (for a pipe, a scalar pipe)
  *   C a change            N a bare name           f a condition on the elements
- *   t a time constant
+ *   x anything: check_call.c looks
  * "?" behind a letter: it may be left out; "+" behind the last: once or more often.
  * Result: a type_tag, or one of these. */
 enum word_result {

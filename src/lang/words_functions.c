@@ -100,7 +100,7 @@ static const struct word_function functions[] = {
 	 "spans of the set take no time"},
 	{"Scale", FN_SCALE, IN_CHANGE, "Sn", TYPE_CHANGE, 0, false, "Scale({set}, 0.5)",
 	 "spans of the set take that share of their time"},
-	{"compare", FN_COMPARE, IN_METRIC | IN_SCALAR, "Sa?a?a?", RESULT_SPECIAL, 0, false,
+	{"compare", FN_COMPARE, IN_METRIC | IN_SCALAR, "Sx?x?x?", RESULT_SPECIAL, 0, false,
 	 "compare({a}, {b}), {a} | compare({b}, n, start, end)",
 	 "what is different about the spans of a set, every attribute ranked"},
 	/* stages over elements */
