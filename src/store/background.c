@@ -22,6 +22,7 @@
 #include "store/feed.h"
 #include "store/flush.h"
 #include "store/retain.h"
+#include "store/steady_clock.h"
 
 #define TICK_NS       (NS_PER_S / 2)
 #define QUIET_NS      (5 * NS_PER_S) /* nothing came for so long: it is idle */
@@ -41,9 +42,11 @@ struct background {
 	struct engine *engine;
 	pthread_t flusher, merger;
 	bool has_flusher, has_merger;
-	bool stop;        /* under the engine's lock */
-	int64_t paced_ns; /* the merger's: when it may read on … */
-	unsigned groups;  /* … and how many it has read */
+	bool stop;                 /* under the engine's lock */
+	int64_t paced_ns;          /* the merger's: when it may read on … */
+	unsigned groups;           /* … and how many it has read */
+	struct steady_clock clock; /* the merger's, to remove by */
+	bool jump_told;
 };
 
 static struct timespec deadline(int64_t ns)
@@ -194,17 +197,47 @@ static enum compact_zeal merger_zeal(struct engine *e)
 	return quiet ? COMPACT_IDLE : COMPACT_BUSY;
 }
 
+static void clock_begin(struct background *b)
+{
+	struct view *v = engine_view(b->engine);
+	int64_t newest = 0;
+
+	for (size_t i = 0; i < v->segment_n; i++)
+		newest = MAX(newest, v->segments[i]->row.received_max_ns);
+	for (size_t i = 0; i < v->head_n; i++)
+		newest = MAX(newest, v->heads[i]->received_max_ns);
+	view_unref(v);
+	steady_clock_init(&b->clock, newest, clock_wall_ns(), clock_mono_ns());
+}
+
+static int64_t clock_now(struct background *b)
+{
+	int64_t wall = clock_wall_ns(), now = steady_clock_now(&b->clock, wall, clock_mono_ns());
+	bool jumped = b->clock.ahead_ns != 0;
+
+	if (jumped && !b->jump_told)
+		engine_report(b->engine,
+			      "the clock is %lld hours ahead of the newest data and of the time "
+			      "this server has run; nothing is removed by it until it has been for "
+			      "a day",
+			      (long long)((wall - now) / (3600 * NS_PER_S)));
+	b->jump_told = jumped;
+	return now;
+}
+
 static void *merger_run(void *argument)
 {
 	struct background *b = argument;
 	struct engine *e = b->engine;
-	const struct compact_pace pace = {merger_wait, b};
+	struct compact_pace pace = {merger_wait, b, 0};
 	int64_t pause = TICK_NS;
 
 	give_way();
 	while (sleep_unless_stopped(b, pause)) {
-		int r = retain(e, clock_wall_ns()); /* first: what goes need not be merged */
+		int r;
 
+		pace.now_ns = clock_now(b);
+		r = retain(e, pace.now_ns); /* first: what goes need not be merged */
 		pause = TICK_NS;
 		feed_sweep(e);
 		if (r >= 0)
@@ -233,6 +266,7 @@ int background_start(struct engine *e, struct background **ret_background, struc
 	if (!b)
 		return error_set(error, -ENOMEM, "out of memory");
 	b->engine = e;
+	clock_begin(b);
 	r = -pthread_create(&b->flusher, NULL, flusher_run, b);
 	b->has_flusher = r == 0;
 	if (r == 0) {

@@ -354,7 +354,8 @@ static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_
 	if (m.input_n > 0)
 		m.mark = m.view->segments[first]->row.thinned;
 	else if (r == 0 && m.thinning)
-		m.input_n = compact_pick_thin(e, m.view, m.thinning, clock_wall_ns(), &first,
+		m.input_n = compact_pick_thin(e, m.view, m.thinning,
+					      pace->now_ns ? pace->now_ns : clock_wall_ns(), &first,
 					      &m.rule, &m.mark);
 	if (m.input_n > 0)
 		m.number = engine_number(e);

@@ -20,6 +20,7 @@ enum compact_zeal {
 struct compact_pace {
 	int (*wait)(void *context, uint64_t bytes); /* so much was read; NULL: never waits */
 	void *context;
+	int64_t now_ns; /* what rules for thinning count ages from; 0: the wall clock */
 };
 
 /* Merges once.  1: done, 0: nothing to do, negative errno: failed, nothing has changed.  Any
