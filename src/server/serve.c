@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "api/api.h"
+#include "api/backup.h"
 #include "api/query_jobs.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -113,6 +114,15 @@ static void store_reported(void *context, const char *text)
 	log_warn("store: %s", text);
 }
 
+static void backups_look(const char *data)
+{
+	size_t n = backup_sweep(data);
+
+	if (n > 0)
+		log_info("%zu backups lie in %s/" BACKUP_FOLDER " that nobody has taken away", n,
+			 data);
+}
+
 static int store_start(struct server *s, struct error *error)
 {
 	const struct config *c = s->config;
@@ -138,6 +148,7 @@ static int store_start(struct server *s, struct error *error)
 	r = config_sync(c->sync, &options.sync, &options.sync_interval_ns);
 	if (r < 0)
 		return error_set(error, r, "sync is '%s'", c->sync); /* checked before */
+	backups_look(c->data);
 	return engine_open(&options, &s->store, error);
 }
 

@@ -306,6 +306,23 @@ def test_a_backup_while_events_come_in_holds_all_that_was_acknowledged_before(st
     assert not list((server.folder / 'data/backups').iterdir())
 
 
+def test_what_a_crash_left_of_a_backup_goes_and_finished_ones_stay(start_server):
+    server = start_server()
+    put(server, range(1, 5))
+    status, _, body = server.request('/api/v1/backup', body=b'{}', headers={'Content-Type': 'application/json'})
+    assert status == 200
+    backups = server.folder / 'data/backups'
+    name = json.loads(body)['name']
+    assert (backups / name / 'store/MANIFEST').exists()
+    left = backups / '20260102T030405Z-1a2b3c4d.unfinished/store'
+    left.mkdir(parents=True)
+    (left / 'seg-0000000000000001.cst').write_bytes(b'half')
+    server.stop()
+    server.launch()
+    server.ready()
+    assert [entry.name for entry in backups.iterdir()] == [name]
+
+
 def test_a_backup_through_a_server_needs_the_role(start_server, run, tmp_path):
     server = start_server('--auth')
     data = server.folder / 'data'
