@@ -1,16 +1,7 @@
-/* exec/column_none.c - where no column path is linked in, everything goes by traces. */
+/* exec/column_none.c - where series or comparisons are not linked in, they are refused. */
 #include <errno.h>
 
 #include "exec/run.h"
-
-__attribute__((weak)) int column_run(struct query_at *run, const struct plan_node *node,
-				     const struct run_sink *sink)
-{
-	(void)run;
-	(void)node;
-	(void)sink;
-	return -EOPNOTSUPP;
-}
 
 __attribute__((weak)) int series_run(struct query_at *run, const struct plan_node *node,
 				     const struct run_sink *sink)

@@ -66,7 +66,13 @@ static int visit_whole(struct scanning *s, struct trace_id id)
 
 	if (r <= 0)
 		return r;
-	r = snapshot_trace_pages(s->snapshot, id, page_hold, &p);
+	if (s->scan->rows) {
+		r = snapshot_trace_most(s->snapshot, id, SCAN_WHOLE_ROWS, &p.held);
+		if (r == -E2BIG)
+			event_set_clear(&p.held);
+	}
+	if (!s->scan->rows || r == -E2BIG)
+		r = snapshot_trace_pages(s->snapshot, id, page_hold, &p);
 	if (r == 0 && p.held.n > 0)
 		r = s->scan->trace(s->scan->context, id, p.held.refs, p.held.n, false);
 	event_set_done(&p.held);

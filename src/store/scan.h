@@ -16,6 +16,7 @@ struct scan {
 	 * as none of their rows can come again.  `group` is needed, and gets NULL for `pieces` when
 	 * all rows of the group are to be looked at; then no ids were read. */
 	bool rows;
+#define SCAN_WHOLE_ROWS 131072 /* then a trace of so many comes as a whole, others in pages */
 
 	/* Pieces that are whole traces, in a group: indices into group_pieces().  NULL: they come
 	 * through `trace`, too.  Anything but 0 ends the scan and is returned. */

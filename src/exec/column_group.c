@@ -1,0 +1,380 @@
+/* exec/column_group.c - slots of the rows of one group. */
+#include "exec/column_group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "exec/attr_value.h"
+#include "exec/probability.h"
+#include "exec/row_field.h"
+
+int column_group_open(struct column_group *g, const struct column_shapes *shapes,
+		      struct segment_group *group, uint64_t serial)
+{
+	g->shapes = shapes;
+	g->group = group;
+	g->serial = serial;
+	g->row_n = group_zone(group)->rows;
+	g->times = g->durations = g->ids = g->parents = NULL;
+	g->pieces = NULL;
+	g->firsts = NULL;
+	g->piece_n = 0;
+	g->piece_at = 0;
+	g->weights = NULL;
+	for (uint32_t i = 0; i < g->query->leaf_n; i++)
+		g->leaves[i].loaded = false;
+	return group_shapes(group, &g->codes);
+}
+
+void column_group_done(struct column_group *g)
+{
+	for (uint32_t i = 0; i < COLUMN_SLOTS_MOST; i++)
+		free(g->leaves[i].at);
+	free(g->weight_room);
+	event_set_done(&g->one);
+}
+
+int column_group_times(struct column_group *g)
+{
+	return g->times ? 0 : group_times(g->group, &g->times);
+}
+
+int column_group_durations(struct column_group *g)
+{
+	return g->durations ? 0 : group_durations(g->group, &g->durations);
+}
+
+int column_group_ids(struct column_group *g)
+{
+	return g->ids ? 0 : group_ids(g->group, &g->ids);
+}
+
+static int need_firsts(struct column_group *g)
+{
+	const int64_t *starts, *durations;
+
+	if (g->firsts)
+		return 0;
+	return group_piece_times(g->group, &starts, &durations, &g->firsts, &g->piece_n);
+}
+
+int column_group_piece(struct column_group *g, uint32_t row, uint32_t *ret_piece)
+{
+	int r = need_firsts(g);
+
+	if (r < 0)
+		return r;
+	if (g->piece_at >= g->piece_n || row < g->firsts[g->piece_at])
+		g->piece_at = 0;
+	while (g->piece_at + 1 < g->piece_n && row >= g->firsts[g->piece_at + 1])
+		g->piece_at++;
+	*ret_piece = g->piece_at;
+	return 0;
+}
+
+static int row_trace(struct column_group *g, uint32_t row, struct trace_id *ret_id)
+{
+	uint32_t piece = 0, n;
+	int r = column_group_piece(g, row, &piece);
+
+	if (r == 0 && !g->pieces)
+		r = group_pieces(g->group, &g->pieces, &n);
+	if (r == 0)
+		*ret_id = g->pieces[piece].id;
+	return r;
+}
+
+/* --- columns of one key --- */
+
+static int load_type(struct column_group *g, struct leaf_column *c, uint32_t key,
+		     enum value_type type)
+{
+	const struct group_column *column;
+	int r = group_column(g->group, LEVEL_BLOCK, key, type, &column);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	if (c->n == LEAF_TYPES || column->n >= (1u << LEAF_SHIFT))
+		return -EBADMSG;
+	for (uint32_t i = 0; i < column->n; i++) {
+		uint32_t *at = &c->at[column->rows[i]];
+
+		*at = *at == LEAF_NOWHERE ? c->n << LEAF_SHIFT | i : LEAF_TWICE;
+	}
+	c->columns[c->n++] = column;
+	return 0;
+}
+
+int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column)
+{
+	static const uint8_t types[] = {VALUE_STRING, VALUE_BOOL,  VALUE_INT,   VALUE_DOUBLE,
+					VALUE_BYTES,  VALUE_ARRAY, VALUE_KVLIST};
+	struct leaf_column *c = &g->leaves[leaf];
+	uint32_t key = g->shapes->key[leaf];
+	int r = 0;
+
+	*ret_column = c;
+	if (c->loaded)
+		return 0;
+	if (!c->at)
+		c->at = malloc(SEGMENT_GROUP_ROWS * sizeof(*c->at));
+	if (!c->at)
+		return -ENOMEM;
+	if (g->row_n > SEGMENT_GROUP_ROWS)
+		return -EBADMSG;
+	c->n = 0;
+	memset(c->at, 0xff, g->row_n * sizeof(*c->at));
+	for (size_t i = 0; r == 0 && key != NO_KEY && i < ARRAY_SIZE(types); i++)
+		r = load_type(g, c, key, types[i]);
+	c->loaded = r == 0;
+	return r;
+}
+
+/* The row as a whole, for what is rare. */
+static int slow(struct column_group *g, uint32_t row, uint32_t leaf, struct value *ret_value)
+{
+	int r;
+
+	event_set_done(&g->one);
+	r = group_rows(g->group, row, 1, &g->one);
+	if (r == 0)
+		r = g->one.n == 1 ? 0 : -EBADMSG;
+	if (r == 0 && !value_dup(g->arena,
+				 row_field(g->one.refs[0], g->query->leaves[leaf],
+					   g->query->tracepoint, g->arena),
+				 ret_value))
+		r = -ENOMEM;
+	return r;
+}
+
+/* Does the row's shape have a value for the key, too? */
+static bool has_fixed(const struct column_group *g, uint32_t row, uint32_t leaf)
+{
+	const struct shapes *shapes = tables_shapes(g->shapes->tables);
+	const struct shape *shape = &shapes->rows[g->codes[row]];
+
+	for (uint32_t i = shape->entry_first; i < shape->entry_first + shape->entry_n; i++)
+		if (shapes->entries[i].key == g->shapes->key[leaf] &&
+		    shapes->entries[i].class == ENTRY_FIXED)
+			return true;
+	return false;
+}
+
+static int from_column(struct column_group *g, uint32_t row, uint32_t leaf, struct value absent,
+		       struct value *ret_value)
+{
+	struct leaf_column *c;
+	const struct group_column *column;
+	int r = column_group_leaf(g, leaf, &c);
+	uint32_t at, i;
+
+	if (r < 0)
+		return r;
+	at = c->at[row];
+	if (at == LEAF_NOWHERE) {
+		*ret_value = absent;
+		return 0;
+	}
+	/* The last one counts; which that is only the row itself knows. */
+	if (at == LEAF_TWICE || (!value_is_nil(absent) && has_fixed(g, row, leaf)))
+		return slow(g, row, leaf, ret_value);
+	column = c->columns[at >> LEAF_SHIFT];
+	i = at & ((1u << LEAF_SHIFT) - 1);
+	*ret_value = column->values ? bits_value(column->type, column->values[i])
+				    : text_value(column->type, column_text(column, i), g->arena);
+	return 0;
+}
+
+/* --- slots --- */
+
+static int timed(struct column_group *g, uint32_t row, enum leaf_place place,
+		 struct value *ret_value)
+{
+	int r = column_group_times(g);
+	int64_t duration;
+
+	if (r == 0 && place != LEAF_TIME)
+		r = column_group_durations(g);
+	if (r < 0)
+		return r;
+	if (place == LEAF_TIME) {
+		*ret_value = time_value(g->times[row]);
+	} else if (place == LEAF_END) {
+		*ret_value = time_value(g->times[row] + g->durations[row]);
+	} else {
+		duration = row_duration(g->times[row], g->durations[row]);
+		*ret_value = duration < 0 ? value_nil() : value_of(V_DURATION, duration);
+	}
+	return 0;
+}
+
+static int identified(struct column_group *g, uint32_t row, enum leaf_place place,
+		      struct value *ret_value)
+{
+	struct trace_id id;
+	int r = 0;
+
+	if (place == LEAF_PARENT_ID) {
+		if (!g->parents)
+			r = group_parents(g->group, &g->parents);
+		if (r == 0)
+			*ret_value = span_id_value(g->parents[row], g->arena);
+		return r;
+	}
+	if (place != LEAF_TRACE_ID)
+		r = column_group_ids(g);
+	if (r == 0 && place != LEAF_SPAN_ID)
+		r = row_trace(g, row, &id);
+	if (r < 0)
+		return r;
+	*ret_value = place == LEAF_TRACE_ID  ? trace_id_value(id, g->arena)
+		     : place == LEAF_SPAN_ID ? span_id_value(g->ids[row], g->arena)
+					     : element_value(id, g->ids[row], g->arena);
+	return 0;
+}
+
+int column_group_slots(struct column_group *g, uint32_t row, struct value *slots)
+{
+	const struct column_shapes *s = g->shapes;
+	uint32_t code = g->codes[row], unnest_n = g->query->unnest_n;
+	const struct value *known = &s->slots[(size_t)code * s->slot_n] + unnest_n;
+	const struct value *absent = &s->absent[(size_t)code * s->leaf_n];
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < s->leaf_n; i++) {
+		struct value *slot = &slots[unnest_n + i];
+
+		if (known[i].type != V_UNKNOWN) {
+			*slot = known[i];
+			continue;
+		}
+		switch (s->place[i]) {
+		case LEAF_TIME:
+		case LEAF_END:
+		case LEAF_DURATION:
+			r = timed(g, row, s->place[i], slot);
+			break;
+		case LEAF_COLUMN:
+			r = from_column(g, row, i, absent[i], slot);
+			break;
+		default:
+			r = identified(g, row, s->place[i], slot);
+			break;
+		}
+	}
+	return r;
+}
+
+/* --- weights --- */
+
+/* The text of a trace state that stands in the row's shape, or an empty one. */
+static struct slice fixed_state(const struct column_group *g, const struct shape *shape)
+{
+	const struct shapes *shapes = tables_shapes(g->shapes->tables);
+
+	for (uint32_t i = shape->entry_first; i < shape->entry_first + shape->entry_n; i++) {
+		const struct shape_entry *e = &shapes->entries[i];
+
+		if (e->key == FIELD_TRACE_STATE && e->class == ENTRY_FIXED)
+			return tables_text(g->shapes->tables, (uint32_t)e->value);
+	}
+	return slice_of(NULL, 0);
+}
+
+static void weigh_piece(struct column_group *g, uint32_t piece, const struct group_column *states,
+			uint32_t *next)
+{
+	const struct shapes *shapes = tables_shapes(g->shapes->tables);
+	struct trace_id id = g->pieces[piece].id;
+	struct probability p;
+
+	probability_init(&p);
+	for (uint32_t row = g->firsts[piece]; row < g->firsts[piece + 1]; row++) {
+		const struct shape *shape = &shapes->rows[g->codes[row]];
+		uint64_t kept = tables_threshold(g->shapes->tables, shape->resource);
+		struct slice state = slice_of(NULL, 0);
+
+		if (shape->level != LEVEL_LINK)
+			state = fixed_state(g, shape);
+		while (states && *next < states->n && states->rows[*next] < row)
+			++*next;
+		if (states && *next < states->n && states->rows[*next] == row)
+			state = column_text(states, *next);
+		if (state.n || kept)
+			probability_add(&p, state, kept, id);
+	}
+	g->weight_room[piece] = probability_weight(&p);
+}
+
+static bool any_weighted(const struct column_group *g)
+{
+	const struct group_zone *zone = group_zone(g->group);
+	const struct shapes *shapes = tables_shapes(g->shapes->tables);
+
+	for (uint32_t i = 0; i < zone->shape_n; i++) {
+		const struct shape *shape = &shapes->rows[zone->shapes[i]];
+
+		if (tables_threshold(g->shapes->tables, shape->resource) != 0)
+			return true;
+		for (uint32_t k = shape->entry_first; k < shape->entry_first + shape->entry_n; k++)
+			if (shapes->entries[k].key == FIELD_TRACE_STATE)
+				return true;
+	}
+	return false;
+}
+
+int column_group_weigh(struct column_group *g)
+{
+	const struct group_column *states = NULL;
+	uint32_t next = 0, n;
+	int r;
+
+	if (!g->shapes->weighted || !any_weighted(g))
+		return 0;
+	r = need_firsts(g);
+	if (r == 0 && !g->pieces)
+		r = group_pieces(g->group, &g->pieces, &n);
+	if (r < 0)
+		return r;
+	r = group_column(g->group, LEVEL_BLOCK, FIELD_TRACE_STATE, VALUE_STRING, &states);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (!vec_reserve(&g->weight_room, &g->weight_capacity, g->piece_n + 1, sizeof(double)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->piece_n; i++)
+		weigh_piece(g, i, r == 0 ? states : NULL, &next);
+	g->weights = g->weight_room;
+	return 0;
+}
+
+int column_group_sample(struct column_group *g, uint32_t row, bool timed_too,
+			struct sample *ret_sample)
+{
+	struct sample s = {.weight = 1, .trace = 1};
+	uint32_t piece;
+	int r = 0;
+
+	if (g->weights) {
+		r = column_group_piece(g, row, &piece);
+		if (r == 0) {
+			s.weight = g->weights[piece];
+			s.trace = g->serial * SEGMENT_GROUP_ROWS + piece + 1;
+		}
+	}
+	if (r == 0 && timed_too) {
+		r = column_group_times(g);
+		if (r == 0)
+			r = column_group_ids(g);
+		if (r == 0) {
+			s.time_ns = g->times[row];
+			s.id = g->ids[row];
+		}
+	}
+	if (r == 0)
+		*ret_sample = s;
+	return r;
+}

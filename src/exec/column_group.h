@@ -1,0 +1,80 @@
+/* exec/column_group.h - slots of the rows of one group, from the columns they need and no others.
+ *
+ * One thread.  Columns are read when a slot first asks for them. */
+#ifndef CAUSET_EXEC_COLUMN_GROUP_H
+#define CAUSET_EXEC_COLUMN_GROUP_H
+
+#include "exec/column_shapes.h"
+#include "exec/weight.h"
+
+#define LEAF_TYPES 8 /* columns of one key: of different types */
+
+/* Where the rows have their values of one key. */
+struct leaf_column {
+	bool loaded;
+	uint32_t n;
+	const struct group_column *columns[LEAF_TYPES];
+	uint32_t *at; /* [row]: which column, which value; or one of those below */
+};
+
+#define LEAF_NOWHERE UINT32_MAX
+#define LEAF_TWICE   (UINT32_MAX - 1) /* the key stands there several times */
+#define LEAF_SHIFT   28               /* column << LEAF_SHIFT | value */
+
+struct column_group {
+	const struct column_query *query;
+	const struct column_shapes *shapes;
+	struct segment_group *group;
+	uint64_t serial; /* of this group among all: traces are numbered by it */
+	uint32_t row_n;
+	const uint32_t *codes; /* [row] shapes */
+	const uint64_t *times, *durations, *ids, *parents;
+	const struct group_piece *pieces;
+	const uint32_t *firsts; /* [piece_n + 1] first rows */
+	uint32_t piece_n;
+	struct leaf_column leaves[COLUMN_SLOTS_MOST];
+	const double *weights; /* [piece]; NULL: all are 1 */
+	double *weight_room;
+	size_t weight_capacity;
+	struct event_set one; /* a row that is looked at as a whole */
+	struct arena *arena;  /* texts that are made; the caller clears it */
+	uint32_t piece_at;    /* where the last row was */
+};
+
+/* Goes to another group.  -ENOMEM, -EBADMSG …: as store/group.h. */
+int column_group_open(struct column_group *g, const struct column_shapes *shapes,
+		      struct segment_group *group, uint64_t serial);
+void column_group_done(struct column_group *g);
+
+int column_group_times(struct column_group *g);
+int column_group_durations(struct column_group *g);
+int column_group_ids(struct column_group *g);
+
+/* Where the rows have their values of a leaf of place LEAF_COLUMN. */
+int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column);
+
+/* Fills what the shape left unknown: slots has room for all slots of the query; those of leaves are
+ * written. */
+int column_group_slots(struct column_group *g, uint32_t row, struct value *slots);
+
+/* Piece of a row; rows are best asked for in order. */
+int column_group_piece(struct column_group *g, uint32_t row, uint32_t *ret_piece);
+
+/* Looks up what the traces of the group weigh, if anything here is sampled. */
+int column_group_weigh(struct column_group *g);
+
+/* A row's sample; `timed`: with its time and id. */
+int column_group_sample(struct column_group *g, uint32_t row, bool timed,
+			struct sample *ret_sample);
+
+/* A span's duration from the columns, or -1 while it is running. */
+static inline int64_t row_duration(uint64_t time_ns, uint64_t duration_ns)
+{
+	uint64_t end = time_ns + duration_ns;
+
+	if (time_ns == 0 || time_ns > INT64_MAX || end == 0 || end > INT64_MAX)
+		return -1;
+	return (int64_t)duration_ns > 0 ? (int64_t)duration_ns : 0;
+}
+
+#endif
