@@ -50,6 +50,13 @@ void ask_show_diags(const struct ask *ask, struct diags *diags)
 	fputs(buffer_cstr(&out), stderr);
 }
 
+int ask_give(struct ask *ask, const struct value *values, const double *plus_minus, size_t n)
+{
+	for (size_t i = 0; plus_minus && i < n; i++)
+		ask->estimate |= plus_minus[i] != 0;
+	return ask->sink->row(ask->sink->context, values, plus_minus, n);
+}
+
 /* What is to be known about the answer. */
 static void show_stats(const struct ask *ask, int64_t elapsed_ns)
 {
@@ -59,7 +66,7 @@ static void show_stats(const struct ask *ask, int64_t elapsed_ns)
 	for (size_t i = 0; i < s->warning_n; i++)
 		cli_note(ask->cli, "%s: %s", diag_code_text(s->warnings[i].code),
 			 s->warnings[i].text);
-	if (s->estimated)
+	if (ask->estimate)
 		cli_note(ask->cli, "estimated: traces were sampled, \xc2\xb1 is half the width of "
 				   "the 95 %% interval");
 	if (s->truncated)

@@ -21,38 +21,38 @@ struct ask_values {
 
 extern const char *const ask_dialects[]; /* enum lang_dialect */
 
-#define ASK_OPTIONS(owner, field)                                                                   \
+#define ASK_OPTIONS(owner, field)                                                                  \
 	{.name = "data",                                                                           \
 	 .type = OPTION_STRING,                                                                    \
 	 .value = "DIR",                                                                           \
 	 .doc = "ask this folder instead of a server; one may be running on it",                   \
-	 .offset = offsetof(owner, field.data)},                                                    \
+	 .offset = offsetof(owner, field.data)},                                                   \
 		{.name = "start",                                                                  \
 		 .type = OPTION_STRING,                                                            \
 		 .value = "TIME",                                                                  \
 		 .doc = "what began then or later: RFC 3339, a number since 1970, or -1h; what "   \
 			"the query says itself (Over) counts first",                               \
-		 .offset = offsetof(owner, field.start)},                                           \
+		 .offset = offsetof(owner, field.start)},                                          \
 		{.name = "end",                                                                    \
 		 .type = OPTION_STRING,                                                            \
 		 .value = "TIME",                                                                  \
 		 .doc = "what began before then",                                                  \
-		 .offset = offsetof(owner, field.end)},                                             \
+		 .offset = offsetof(owner, field.end)},                                            \
 		{.name = "step",                                                                   \
 		 .type = OPTION_DURATION,                                                          \
 		 .fallback = "0",                                                                  \
 		 .doc = "of series where the query says none; 0 chooses one",                      \
-		 .offset = offsetof(owner, field.step_ns)},                                         \
+		 .offset = offsetof(owner, field.step_ns)},                                        \
 		{.name = "dialect",                                                                \
 		 .type = OPTION_CHOICE,                                                            \
 		 .fallback = "causetql",                                                           \
 		 .choices = ask_dialects,                                                          \
 		 .doc = "traceql: && and || bind equally, as in Tempo",                            \
-		 .offset = offsetof(owner, field.dialect)},                                         \
+		 .offset = offsetof(owner, field.dialect)},                                        \
 	{                                                                                          \
 		.name = "memory", .type = OPTION_STRING, .value = "SIZE",                          \
 		.doc = "stop at so much; a server may allow less",                                 \
-		.offset = offsetof(owner, field.memory)                                             \
+		.offset = offsetof(owner, field.memory)                                            \
 	}
 
 /* Where an answer goes.  Anything but 0 ends it and is the exit code. */
@@ -74,6 +74,7 @@ struct ask {
 	const struct ask_sink *sink;
 	struct interrupt *interrupt;
 	struct query_stats stats; /* of the answer */
+	bool estimate;            /* some cell was one */
 };
 
 /* Reads what the command line says.  0, or EXIT_USAGE after a message. */

@@ -12,6 +12,9 @@ int ask_remote_run(struct ask *ask);
 int ask_local_explain(struct ask *ask, bool live, struct buffer *out);
 int ask_remote_explain(struct ask *ask, bool live, struct buffer *out);
 
+/* One row to the sink. */
+int ask_give(struct ask *ask, const struct value *values, const double *plus_minus, size_t n);
+
 /* Prints what is wrong, and warnings unless --quiet. */
 void ask_show_diags(const struct ask *ask, struct diags *diags);
 

@@ -117,7 +117,7 @@ static int on_row(void *context, const struct value *values, const double *plus_
 	struct local *l = context;
 
 	progress_end(&l->progress);
-	l->code = l->ask->sink->row(l->ask->sink->context, values, plus_minus, n);
+	l->code = ask_give(l->ask, values, plus_minus, n);
 	return l->code ? -EPIPE : 0;
 }
 

@@ -149,8 +149,7 @@ static bool on_row(struct receiving *x, struct json_reader *r)
 				 x->plus_minus, &estimate))
 		return false;
 	progress_end(&x->progress);
-	x->code = x->ask->sink->row(x->ask->sink->context, x->values,
-				    estimate ? x->plus_minus : NULL, x->column_n);
+	x->code = ask_give(x->ask, x->values, estimate ? x->plus_minus : NULL, x->column_n);
 	return true;
 }
 
