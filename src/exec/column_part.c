@@ -58,27 +58,18 @@ struct part {
 
 /* --- rows of the answer --- */
 
-static uint32_t step_of(const struct column_steps *s, uint64_t time_ns)
-{
-	return (uint32_t)((time_ns - (uint64_t)s->from_ns) / (uint64_t)s->step_ns);
-}
-
-static bool in_steps(const struct column_steps *s, uint64_t time_ns)
-{
-	return time_ns >= (uint64_t)s->from_ns && step_of(s, time_ns) < s->n &&
-	       (time_ns - (uint64_t)s->from_ns) / (uint64_t)s->step_ns < s->n;
-}
-
 /* The group of a series at a step. */
 static int cell_find(struct part *p, uint32_t series, const struct value *keys, uint64_t time_ns,
 		     uint32_t *ret_row)
 {
-	const struct column_steps *s = &p->scan->steps;
+	const struct series_steps *s = &p->scan->steps;
 	size_t need = ((size_t)series + 1) * s->n;
-	uint32_t step = step_of(s, time_ns), *cell;
+	uint32_t step, *cell;
 	struct value all[GROUPING_KEYS_MOST + 1];
 	int r = 0;
 
+	if (!series_step(s, time_ns, &step))
+		return -EINVAL; /* rows were asked for their time before */
 	if (need > p->cell_n) {
 		r = budget_take(&p->scan->run->budget, (need - p->cell_n) * sizeof(*p->cells));
 		if (r == 0 && !vec_reserve(&p->cells, &p->cell_capacity, need, sizeof(*p->cells)))
@@ -333,8 +324,9 @@ static bool row_in_time(const struct part *p, uint32_t row)
 {
 	const struct plan_range *range = &p->scan->run->range;
 	uint64_t time_ns = p->group.times[row];
+	uint32_t step;
 
-	if (p->query->kind == COLUMN_SERIES && !in_steps(&p->scan->steps, time_ns))
+	if (p->query->kind == COLUMN_SERIES && !series_step(&p->scan->steps, time_ns, &step))
 		return false;
 	return time_ns >= (uint64_t)range->from_ns &&
 	       (!range->to_ns || time_ns < (uint64_t)range->to_ns);
@@ -446,6 +438,7 @@ static int see_row(struct part *p, struct event_ref ref)
 	const struct plan_range *range = &p->scan->run->range;
 	const struct event *e = event_get(ref);
 	const struct column_query *q = p->query;
+	uint32_t step;
 
 	if (!q->only_spans &&
 	    (e->type == EVENT_BEGIN || e->type == EVENT_END || e->format == FORMAT_NATIVE))
@@ -454,7 +447,7 @@ static int see_row(struct part *p, struct event_ref ref)
 		return 0;
 	if ((range->from_ns && e->time_ns < (uint64_t)range->from_ns) ||
 	    (range->to_ns && e->time_ns >= (uint64_t)range->to_ns) ||
-	    (q->kind == COLUMN_SERIES && !in_steps(&p->scan->steps, e->time_ns)))
+	    (q->kind == COLUMN_SERIES && !series_step(&p->scan->steps, e->time_ns, &step)))
 		return 0;
 	for (uint32_t i = 0; i < q->leaf_n; i++)
 		p->slots[q->unnest_n + i] = row_field(ref, q->leaves[i], q->tracepoint, &p->arena);

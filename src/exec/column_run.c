@@ -47,14 +47,17 @@ int column_run(struct query_at *run, const struct plan_node *node, const struct 
 	struct column_query *q = calloc(1, sizeof(*q));
 	_cleanup_(freep)
 	struct column_scan *s = calloc(1, sizeof(*s));
-	struct column_steps steps = {0};
+	struct series_steps steps = {0};
 	int r;
 
 	if (!q || !s)
 		return -ENOMEM;
-	r = column_query_init(q, node, run->range_seconds);
-	if (r == 0 && q->kind == COLUMN_SERIES)
-		r = -EOPNOTSUPP;
+	r = node->op == PLAN_SERIES ? series_steps_init(&steps, run, node) : 0;
+	if (r < 0)
+		return r;
+	r = column_query_init(q, node,
+			      node->op == PLAN_SERIES ? (double)steps.step_ns / 1e9
+						      : run->range_seconds);
 	if (r == 0) {
 		struct giving giving = {.sink = sink, .query = q};
 
@@ -65,6 +68,8 @@ int column_run(struct query_at *run, const struct plan_node *node, const struct 
 			r = the_only_group(&s->parts[0].groups);
 			if (r == 0)
 				r = grouping_each(&s->parts[0].groups, give_group, &giving);
+		} else if (r == 0 && q->kind == COLUMN_SERIES) {
+			r = series_give(run, node, &steps, &s->parts[0].groups, sink);
 		} else if (r == 0) {
 			r = ordering_each(&s->parts[0].ordering, give_row, &giving);
 		}

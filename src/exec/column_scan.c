@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 
 int column_scan_init(struct column_scan *s, struct query_at *run, const struct column_query *q,
-		     const struct column_steps *steps)
+		     const struct series_steps *steps)
 {
 	const struct view *view = run->options->snapshot->view;
 	bool grouped = q->kind == COLUMN_GROUP || q->kind == COLUMN_SERIES;

@@ -11,16 +11,9 @@
 #include "exec/column_filter.h"
 #include "exec/ordering.h"
 #include "exec/run.h"
+#include "exec/series.h"
 
 #define COLUMN_PARTS 16
-
-/* Steps of a series. */
-struct column_steps {
-	int64_t from_ns, step_ns;
-	uint32_t n;
-};
-
-#define COLUMN_STEPS_MOST 11000 /* as Prometheus has it */
 
 struct column_part {
 	struct grouping groups;   /* GROUP, SERIES */
@@ -30,7 +23,7 @@ struct column_part {
 struct column_scan {
 	struct query_at *run;
 	const struct column_query *query;
-	struct column_steps steps;     /* SERIES */
+	struct series_steps steps;     /* SERIES */
 	bool timed;                    /* aggregates ask for times */
 	pthread_mutex_t lock;          /* of shapes */
 	struct column_shapes **shapes; /* [segment]; made when first needed */
@@ -40,7 +33,7 @@ struct column_scan {
 };
 
 int column_scan_init(struct column_scan *s, struct query_at *run, const struct column_query *q,
-		     const struct column_steps *steps);
+		     const struct series_steps *steps);
 void column_scan_done(struct column_scan *s);
 
 /* Runs all parts on all threads and merges them into the first. */
