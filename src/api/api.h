@@ -14,6 +14,7 @@
 
 struct ingest;
 struct query_jobs;
+struct span_consumer;
 struct route;
 
 /* Which port a request came in on: the tag of its listener. */
@@ -36,7 +37,8 @@ struct api {
 	const char *data;  /* the server's folder */
 	struct pool *pool; /* does what walks through the store */
 	struct query_jobs *queries;
-	bool auth; /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
+	struct span_consumer *spans; /* NULL: no span metrics */
+	bool auth;                   /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
 	int64_t started_ns;
 	/* Real ones, by bit number of enum service; 0: off, or not known yet.  The first requests
 	 * may come while the server notes them. */

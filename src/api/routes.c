@@ -12,6 +12,7 @@
 #include "api/query_post.h"
 #include "api/receive.h"
 #include "api/search.h"
+#include "api/span_metrics_get.h"
 #include "api/tempo_trace.h"
 #include "api/trace_get.h"
 #include "api/tracepoints.h"
@@ -25,6 +26,7 @@ const struct route routes[] = {
 	{"GET", "/live", SERVICE_ANY, ROUTE_OPEN, ROUTE_NO_BODY, NULL, health_live},
 	{"GET", "/ready", SERVICE_ANY, ROUTE_OPEN, ROUTE_NO_BODY, NULL, health_ready},
 	{"GET", "/metrics", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, metrics_get},
+	{"GET", "/metrics/spans", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, span_metrics_get},
 
 	{"POST", "/v1/traces", SERVICE_OTLP_HTTP, ROLE_INGEST, 0, POSTED, receive_traces},
 	{"POST", "/v1/logs", SERVICE_OTLP_HTTP, ROLE_INGEST, 0, POSTED, receive_logs},

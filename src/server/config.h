@@ -35,6 +35,8 @@ struct config {
 	int64_t query_time_ns, query_memory, queries_per_owner, queries;
 	/* times */
 	int64_t drain_ns, dedup_window_ns;
+	/* what is made of what comes in */
+	bool span_metrics;
 	/* messages */
 	int64_t log_level;
 	/* what to do instead of serving */

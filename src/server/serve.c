@@ -20,6 +20,7 @@
 #include "base/pool.h"
 #include "catalog/catalog.h"
 #include "core/clock.h"
+#include "feature/span_consumer.h"
 #include "http/server.h"
 #include "ingest/ingest.h"
 #include "server/folder.h"
@@ -49,6 +50,7 @@ struct server {
 	struct ingest *ingest;
 	struct pool *pool;
 	struct query_jobs *queries;
+	struct span_consumer *spans;
 	struct http_server *http;
 	struct listeners listeners;
 	struct api api;
@@ -65,6 +67,7 @@ static void server_done(struct server *s)
 	s->http = http_server_stop(s->http, 0);
 	s->queries = query_jobs_free(s->queries);
 	s->pool = pool_stop(s->pool);
+	s->spans = span_consumer_stop(s->spans);
 	s->ingest = ingest_close(s->ingest);
 	s->store = store_close(s->store);
 	s->catalog = catalog_close(s->catalog);
@@ -182,8 +185,14 @@ static int server_open(struct server *s, struct error *error)
 	if (r < 0)
 		return error_set(error, r, "cannot start: %s", strerror(-r));
 	r = queries_start(s, error);
-	if (r == 0)
-		r = ingest_start(s, error);
+	if (r < 0)
+		return r;
+	if (c->span_metrics) {
+		r = span_consumer_start(s->store, &s->spans);
+		if (r < 0)
+			return error_set(error, r, "cannot start: %s", strerror(-r));
+	}
+	r = ingest_start(s, error);
 	if (r == 0)
 		r = listeners_init(&s->listeners, c, error);
 	if (r < 0)
@@ -194,6 +203,7 @@ static int server_open(struct server *s, struct error *error)
 	s->api.data = c->data;
 	s->api.pool = s->pool;
 	s->api.queries = s->queries;
+	s->api.spans = s->spans;
 	s->api.auth = c->auth;
 	s->api.tls = c->tls_cert != NULL;
 	s->api.started_ns = clock_wall_ns();

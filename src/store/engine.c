@@ -345,6 +345,17 @@ static int engine_services(struct store *s, struct service_list *ret_list)
 	return r;
 }
 
+static uint64_t engine_feed_end(struct store *s)
+{
+	struct engine *e = engine_of(s);
+	uint64_t end;
+
+	pthread_mutex_lock(&e->lock);
+	end = e->last_seq;
+	pthread_mutex_unlock(&e->lock);
+	return end;
+}
+
 static int engine_cursor_get(struct store *s, struct slice name, uint64_t *ret_seq)
 {
 	struct engine *e = engine_of(s);
@@ -476,6 +487,7 @@ static struct engine *engine_new(const struct engine_options *options)
 		.spans = engine_spans,
 		.all = engine_all,
 		.feed_next = feed_next,
+		.feed_end = engine_feed_end,
 		.feed_done = feed_done,
 		.cursor_get = engine_cursor_get,
 		.snapshot = snapshot_now,

@@ -355,6 +355,17 @@ static int memory_feed_next(struct store *s, struct store_feed *f, struct feed_p
 	return 1;
 }
 
+static uint64_t memory_feed_end(struct store *s)
+{
+	struct memory_store *m = memory_of(s);
+	uint64_t end;
+
+	pthread_rwlock_rdlock(&m->lock);
+	end = runs_mark(&m->runs).batches;
+	pthread_rwlock_unlock(&m->lock);
+	return end;
+}
+
 static int memory_cursor_get(struct store *s, struct slice name, uint64_t *ret_seq)
 {
 	struct memory_store *m = memory_of(s);
@@ -408,6 +419,7 @@ int memory_store_open(size_t bytes_limit, struct store **ret_store)
 		.spans = memory_spans,
 		.all = memory_all,
 		.feed_next = memory_feed_next,
+		.feed_end = memory_feed_end,
 		.cursor_get = memory_cursor_get,
 		.stats = memory_stats,
 		.close = memory_close,

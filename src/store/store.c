@@ -71,6 +71,11 @@ int store_all(struct store *s, struct event_set *ret_set)
 	return s->ops->all(s, ret_set);
 }
 
+uint64_t store_feed_end(struct store *s)
+{
+	return s->ops->feed_end(s);
+}
+
 void store_feed_init(struct store_feed *f, struct store *s, uint64_t after)
 {
 	*f = (struct store_feed){.store = s, .cursor = after};

@@ -233,6 +233,10 @@ struct feed_page {
 	bool again;
 };
 
+/* The number of the newest batch that was acknowledged: a feed that begins here gives what comes
+ * from now on. */
+uint64_t store_feed_end(struct store *s);
+
 /* Begins behind a cursor: 0 is everything there is. */
 void store_feed_init(struct store_feed *f, struct store *s, uint64_t after);
 void store_feed_done(struct store_feed *f);

@@ -20,6 +20,7 @@ struct store_ops {
 	int (*spans)(struct store *s, const struct store_walk *walk);
 	int (*all)(struct store *s, struct event_set *ret_set);
 	int (*feed_next)(struct store *s, struct store_feed *f, struct feed_page *ret_page);
+	uint64_t (*feed_end)(struct store *s);
 	void (*feed_done)(struct store *s, struct store_feed *f); /* NULL: nothing to do */
 	int (*cursor_get)(struct store *s, struct slice name, uint64_t *ret_seq);
 	int (*snapshot)(struct store *s, struct snapshot *ret_snapshot); /* NULL: has none */
