@@ -16,6 +16,7 @@ struct span_consumer {
 	struct span_metrics metrics;
 	pthread_mutex_t reading; /* guards the feed: one reads at a time */
 	struct store_feed feed;
+	bool asked; /* by somebody, ever */
 	uint64_t committed;
 	int64_t committed_ns;
 
@@ -30,6 +31,16 @@ struct span_metrics *span_consumer_metrics(struct span_consumer *c)
 	return &c->metrics;
 }
 
+/* A cursor of an earlier process would hold on to what nobody is going to read. */
+static void forget(struct store *store)
+{
+	const struct store_cursor row = {SLICE(SPAN_CONSUMER_CURSOR), STORE_CURSOR_GONE};
+	uint64_t seq;
+
+	if (store_cursor_get(store, row.name, &seq) == 0)
+		store_commit(store, &row, 1);
+}
+
 /* Everything up to here is counted, as far as a restart needs to know: it begins anew. */
 static void commit(struct span_consumer *c, uint64_t cursor)
 {
@@ -39,34 +50,62 @@ static void commit(struct span_consumer *c, uint64_t cursor)
 		c->committed = cursor;
 }
 
-int span_consumer_catch_up(struct span_consumer *c)
+/* One page of the feed.  Rows that may have been given before would be counted twice. */
+static int count_page(struct span_consumer *c, const struct feed_page *page)
+{
+	int r = page->again ? 0
+			    : span_metrics_add(&c->metrics, page->set.refs, page->set.n,
+					       clock_mono_ns());
+
+	pthread_mutex_lock(&c->metrics.lock);
+	c->metrics.cursor = page->cursor;
+	c->metrics.skipped += page->again || r < 0 ? page->set.n : 0;
+	pthread_mutex_unlock(&c->metrics.lock);
+	return r;
+}
+
+/* Reads all there is, or passes over the rest when that is more than `rows_most`. */
+static int read_on(struct span_consumer *c, size_t rows_most)
 {
 	struct feed_page page = {0};
+	size_t rows = 0;
 	int r;
 
-	pthread_mutex_lock(&c->reading);
 	while ((r = store_feed_next(&c->feed, &page)) == 1) {
-		/* Rows that may have been given before would be counted twice. */
-		r = page.again ? 0
-			       : span_metrics_add(&c->metrics, page.set.refs, page.set.n,
-						  clock_mono_ns());
-		pthread_mutex_lock(&c->metrics.lock);
-		c->metrics.cursor = page.cursor;
-		c->metrics.skipped += page.again || r < 0 ? page.set.n : 0;
-		pthread_mutex_unlock(&c->metrics.lock);
+		r = count_page(c, &page);
+		rows += page.set.n;
 		event_set_done(&page.set);
 		if (r < 0)
-			break;
+			return r;
+		if (rows > rows_most) {
+			store_feed_done(&c->feed);
+			store_feed_init(&c->feed, c->store, store_feed_end(c->store));
+		}
 	}
-	if (r == 0)
-		r = span_metrics_add(&c->metrics, NULL, 0,
-				     clock_mono_ns()); /* who waits too long */
-	if (c->feed.cursor != c->committed && clock_mono_ns() - c->committed_ns >= COMMIT_NS) {
+	/* Nothing new, but some may have waited long enough. */
+	return r < 0 ? r : span_metrics_add(&c->metrics, NULL, 0, clock_mono_ns());
+}
+
+static int look(struct span_consumer *c, bool asked)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&c->reading);
+	if (asked || c->asked)
+		r = read_on(c, c->asked ? SIZE_MAX : SPAN_CONSUMER_FIRST);
+	c->asked |= asked;
+	if (c->asked && c->feed.cursor != c->committed &&
+	    (c->committed_ns == 0 || clock_mono_ns() - c->committed_ns >= COMMIT_NS)) {
 		commit(c, c->feed.cursor);
 		c->committed_ns = clock_mono_ns();
 	}
 	pthread_mutex_unlock(&c->reading);
 	return r;
+}
+
+int span_consumer_catch_up(struct span_consumer *c)
+{
+	return look(c, true);
 }
 
 static bool pause_or_stop(struct span_consumer *c)
@@ -92,7 +131,7 @@ static void *consume(void *argument)
 	struct span_consumer *c = argument;
 
 	do
-		span_consumer_catch_up(c);
+		look(c, false);
 	while (!pause_or_stop(c));
 	return NULL;
 }
@@ -126,7 +165,7 @@ int span_consumer_start(struct store *store, struct span_consumer **ret_consumer
 	if (r == 0) {
 		store_feed_init(&c->feed, store, store_feed_end(store));
 		c->metrics.cursor = c->feed.cursor;
-		commit(c, c->feed.cursor);
+		forget(store);
 		r = -pthread_create(&c->thread, NULL, consume, c);
 	}
 	if (r < 0) {
@@ -146,6 +185,7 @@ struct span_consumer *span_consumer_stop(struct span_consumer *c)
 	pthread_cond_signal(&c->wake);
 	pthread_mutex_unlock(&c->lock);
 	pthread_join(c->thread, NULL);
+	forget(c->store);
 	consumer_free(c);
 	return NULL;
 }

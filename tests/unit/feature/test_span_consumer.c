@@ -1,6 +1,8 @@
 /* The consumer counts what comes after its start, once, and leaves its cursor behind. */
 #include "rows.h"
 
+#include <errno.h>
+
 #include "feature/span_consumer.h"
 #include "store/memory.h"
 
@@ -41,13 +43,29 @@ static void every_span_after_the_start_is_counted_once(void **state)
 	put(s, 1);
 	put(s, 2);
 	assert_int_equal(span_consumer_start(s, &c), 0);
-	assert_int_equal(store_cursor_get(s, SLICE(SPAN_CONSUMER_CURSOR), &cursor), 0);
-	assert_int_equal(cursor, 2);
+	assert_int_equal(store_cursor_get(s, SLICE(SPAN_CONSUMER_CURSOR), &cursor), -ENOENT);
 	assert_int_equal(seen(c), 0);
 	for (uint64_t i = 3; i <= 40; i++) {
 		put(s, i);
 		assert_int_equal(seen(c), i - 2); /* while its thread reads, too */
 	}
+	assert_int_equal(store_cursor_get(s, SLICE(SPAN_CONSUMER_CURSOR), &cursor), 0);
+	assert_null(span_consumer_stop(c));
+	assert_int_equal(store_cursor_get(s, SLICE(SPAN_CONSUMER_CURSOR), &cursor), -ENOENT);
+	store_close(s);
+}
+
+static void what_came_before_the_first_question_counts_too(void **state)
+{
+	struct span_consumer *c;
+	struct store *s;
+
+	assert_int_equal(memory_store_open(1 << 20, &s), 0);
+	assert_int_equal(span_consumer_start(s, &c), 0);
+	for (uint64_t i = 1; i <= 10; i++)
+		put(s, i);
+	assert_int_equal(seen(c), 10);
+	assert_int_equal(seen(c), 10);
 	assert_null(span_consumer_stop(c));
 	store_close(s);
 }
@@ -68,6 +86,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_span_after_the_start_is_counted_once),
+		cmocka_unit_test(what_came_before_the_first_question_counts_too),
 		cmocka_unit_test(it_stops_without_having_been_asked_for_anything),
 	};
 
