@@ -7,7 +7,7 @@
 
 /* --- values and expressions --- */
 
-static void duration_text(int64_t ns, struct buffer *out)
+void plan_duration_text(int64_t ns, struct buffer *out)
 {
 	static const struct {
 		int64_t ns;
@@ -54,7 +54,7 @@ static void value_text_of(const struct plan_value *v, struct buffer *out)
 		buffer_byte(out, ']');
 		break;
 	case PLAN_DURATION:
-		duration_text(v->i, out);
+		plan_duration_text(v->i, out);
 		break;
 	case PLAN_STATUS:
 		buffer_text(out, v->i >= 0 && v->i < 3 ? statuses[v->i] : "?");
@@ -220,35 +220,7 @@ void plan_set_text(const struct plan_set *s, struct buffer *out)
 		}
 		break;
 	case SET_HAVING:
-		buffer_byte(out, '(');
-		if (s->having->sets) {
-			buffer_text(out, "traces having ");
-			for (uint32_t i = 0; i < s->having->aggregate_n; i++) {
-				buffer_printf(out, "%s#%u = ", i ? ", " : "", i);
-				plan_set_text(s->having->sets[i], out);
-				buffer_text(out, " | ");
-				plan_aggregate_text(&s->having->aggregates[i], NULL, out);
-			}
-			buffer_text(out, ": ");
-			plan_expr_text(s->having->condition, NULL, out);
-			buffer_byte(out, ')');
-			break;
-		}
-		plan_set_text(s->left, out);
-		if (s->having->key_n)
-			buffer_text(out, " | by(");
-		for (uint32_t i = 0; i < s->having->key_n; i++) {
-			buffer_text(out, i ? ", " : "");
-			plan_expr_text(s->having->keys[i], NULL, out);
-		}
-		buffer_text(out, s->having->key_n ? ") | having " : " | having ");
-		for (uint32_t i = 0; i < s->having->aggregate_n; i++) {
-			buffer_text(out, i ? ", " : "");
-			plan_aggregate_text(&s->having->aggregates[i], NULL, out);
-		}
-		buffer_text(out, ": ");
-		plan_expr_text(s->having->condition, NULL, out);
-		buffer_byte(out, ')');
+		plan_having_text(s, out);
 		break;
 	default:
 		buffer_byte(out, '(');
@@ -296,6 +268,19 @@ static void pack_text(const char *what, const struct plan_pack *pack,
 		   pack->aggregate_n, columns, out);
 }
 
+/* What else is asked of a pair. */
+static void condition_text(const struct plan_node *n, const struct plan_expr *rest,
+			   struct buffer *out)
+{
+	struct plan_naming names;
+	const struct plan_column *columns = plan_names(n, &names);
+	bool whole = n->column_n == n->inputs[0]->column_n + n->inputs[1]->column_n;
+
+	buffer_text(out, ", if ");
+	plan_expr_text(rest, whole ? columns : NULL, out);
+	buffer_done(&names.text);
+}
+
 static void hbjoin_text(const struct plan_node *n, struct buffer *out)
 {
 	static const char *const kinds[] = {"", "left ", "anti ", "semi "};
@@ -311,7 +296,7 @@ static void hbjoin_text(const struct plan_node *n, struct buffer *out)
 		buffer_printf(out, ", %s %u", n->hbjoin.pick == PICK_FIRST ? "first" : "last",
 			      n->hbjoin.pick_n);
 	if (n->hbjoin.rest)
-		buffer_text(out, ", if #");
+		condition_text(n, n->hbjoin.rest, out);
 	if (n->hbjoin.pack)
 		pack_text("pack", n->hbjoin.pack, n->inputs[1]->columns, out);
 	if (n->hbjoin.pack_main)
@@ -344,20 +329,20 @@ static void project_text(const struct plan_node *n, const struct plan_column *in
 			 struct buffer *out)
 {
 	for (uint32_t i = 0; i < n->column_n; i++) {
-		const struct plan_expr *e = n->project.exprs[i];
+		struct slice name = n->columns[i].name, written;
+		size_t before;
 
 		buffer_text(out, i ? ", " : " ");
-		plan_expr_text(e, in, out);
-		if (n->columns[i].name.n &&
-		    !(e->kind == X_COLUMN && slice_eq(in[e->column].name, n->columns[i].name)))
-			buffer_printf(out, " as %.*s", SLICE_ARG(n->columns[i].name));
+		before = out->n;
+		plan_expr_text(n->project.exprs[i], in, out);
+		written = slice_from(buffer_get(out), before);
+		if (name.n && !slice_eq(name, written))
+			buffer_printf(out, " as %.*s", SLICE_ARG(name));
 	}
 }
 
-static void node_text(const struct plan_node *n, struct buffer *out)
+static void node_text(const struct plan_node *n, const struct plan_column *in, struct buffer *out)
 {
-	const struct plan_column *in = n->input_n ? n->inputs[0]->columns : NULL;
-
 	if (n->op != PLAN_HBJOIN)
 		buffer_text(out, plan_op_name(n->op));
 	switch (n->op) {
@@ -379,16 +364,13 @@ static void node_text(const struct plan_node *n, struct buffer *out)
 		exprs_text(n->equijoin.right_keys, n->equijoin.key_n, n->inputs[1]->columns, out);
 		if (n->equijoin.within_ns) {
 			buffer_text(out, " within ");
-			duration_text(n->equijoin.within_ns, out);
+			plan_duration_text(n->equijoin.within_ns, out);
 		}
+		if (n->equijoin.rest)
+			condition_text(n, n->equijoin.rest, out);
 		break;
 	case PLAN_SEQUENCE:
-		for (uint32_t i = 0; i < n->sequence.step_n; i++)
-			buffer_text(out, n->sequence.steps[i].absent ? " ![ ]" : " [ ]");
-		if (n->sequence.within_ns) {
-			buffer_text(out, " within ");
-			duration_text(n->sequence.within_ns, out);
-		}
+		plan_sequence_text(n, out);
 		break;
 	case PLAN_FILTER:
 		buffer_byte(out, ' ');
@@ -413,6 +395,13 @@ static void node_text(const struct plan_node *n, struct buffer *out)
 	case PLAN_SERIES:
 		group_text(n->series.keys, n->series.key_n, n->series.aggregates,
 			   n->series.aggregate_n, in, out);
+		if (n->series.step_ns) {
+			buffer_text(out, ", every ");
+			plan_duration_text(n->series.step_ns, out);
+		}
+		if (n->series.topk)
+			buffer_printf(out, ", the %u %s", n->series.topk,
+				      n->series.bottom ? "smallest" : "largest");
 		break;
 	case PLAN_SORT:
 		for (uint32_t i = 0; i < n->sort.n; i++) {
@@ -427,23 +416,32 @@ static void node_text(const struct plan_node *n, struct buffer *out)
 		buffer_printf(out, " %" PRIu64, n->limit.n);
 		break;
 	case PLAN_COMPARE:
-		buffer_byte(out, ' ');
-		plan_set_text(n->compare.selection, out);
+		plan_compare_text(n, out);
 		break;
 	case PLAN_PIPE:
-		buffer_printf(out, " of %u stages", n->pipe->n);
+		buffer_byte(out, ' ');
+		plan_pipe_text(n->pipe, out);
 		break;
 	default:
 		break;
 	}
 }
 
+static void line(const struct plan_node *n, struct buffer *out)
+{
+	struct plan_naming names;
+
+	node_text(n, n->input_n ? plan_names(n->inputs[0], &names) : NULL, out);
+	if (n->input_n)
+		buffer_done(&names.text);
+	buffer_byte(out, '\n');
+}
+
 static void tree(const struct plan_node *n, unsigned depth, struct buffer *out)
 {
 	for (unsigned i = 0; i < depth; i++)
 		buffer_text(out, "  ");
-	node_text(n, out);
-	buffer_byte(out, '\n');
+	line(n, out);
 	for (uint32_t i = 0; i < n->input_n; i++)
 		tree(n->inputs[i], depth + 1, out);
 }
