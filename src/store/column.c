@@ -49,6 +49,12 @@ void column_codec_level(struct column_codec *c, int level)
 	ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_compressionLevel, level);
 }
 
+void column_codec_hints(struct column_codec *c, struct column_hints *hints)
+{
+	c->hints = hints;
+	c->hint_n = 0;
+}
+
 void *column_scratch(struct column_codec *c, enum column_slot slot, size_t size)
 {
 	struct buffer *b = &c->scratch[slot];

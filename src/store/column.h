@@ -39,6 +39,19 @@ static inline void column_codec_freep(struct column_codec **c)
 /* zstd's level for what is compressed from now on: 4 until this is called. */
 void column_codec_level(struct column_codec *c, int level);
 
+/* What was chosen for the blocks of a column the last time, so that the next few need not be
+ * weighed against each other: values of a column stay what they are.  All zero at first. */
+#define COLUMN_HINTS 6
+struct column_hints {
+	struct column_hint {
+		uint8_t form, flags, left;
+	} of[COLUMN_HINTS];
+};
+
+/* Whose blocks of integers and codes come from now on, one behind the other; NULL: nobody's.  A
+ * hint that does not fit costs bytes, never values. */
+void column_codec_hints(struct column_codec *c, struct column_hints *hints);
+
 /* --- integers: times, durations, distances, sizes ---
  *
  * Wraps around where it must, so any 64-bit value is welcome; i64 orders values as signed ones. */

@@ -25,7 +25,7 @@
 #define LOWEST      (1u << 16) /* of a state */
 #define MAX_TABLES  192
 #define OWN_TABLES  64  /* as many contexts may have their own … */
-#define OWN_VALUES  160 /* … if they have so many values */
+#define OWN_VALUES  320 /* … if they have so many values */
 #define SYMBOLS     256
 #define TABLE_BYTES 1.4 /* a symbol of a table, for the estimate */
 

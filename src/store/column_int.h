@@ -89,6 +89,8 @@ struct column_codec {
 	ZSTD_DCtx *decompressor;
 	struct buffer scratch[SLOTS];
 	int level;
+	struct column_hints *hints;
+	size_t hint_n; /* blocks that have had theirs */
 };
 
 /* `size` bytes that live until the slot is asked for again, or NULL. */
@@ -182,6 +184,9 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 
 /* --- one file each --- */
 
+/* What column_log_write() needs, without what it would take.  False: LOG will not do. */
+bool column_log_prepare(struct column_codec *c, const uint64_t *values, size_t n,
+			const struct column_context *context);
 /* What the LOG form would take, in bits; its classes stay in SLOT_CLASSES for column_log_write().
  */
 double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,

@@ -11,10 +11,13 @@
 
 #define SAMPLE       256 /* values looked at for repetition */
 #define SLOTS_SAMPLE 1024
-#define LOG_BITS     6  /* below this many bits a value FOR is as good as LOG */
-#define DICT_REPEATS 2  /* a sampled value occurs this often, or no dictionary is tried */
-#define FOR_HEAD     12 /* bytes before the bits, at most */
-#define SCALE_LOOK   16 /* values looked at before all are tried for a common factor */
+#define LOG_BITS     6    /* below this many bits a value FOR is as good as LOG */
+#define DICT_REPEATS 2    /* a sampled value occurs this often, or no dictionary is tried */
+#define FOR_HEAD     12   /* bytes before the bits, at most */
+#define SCALE_LOOK   16   /* values looked at before all are tried for a common factor */
+#define PLANES_TRIED 8192 /* so few that asking zstd about them costs little */
+#define HINT_LEAST   64   /* values: below, weighing is cheap and chance rules */
+#define HINT_BLOCKS  7    /* that are written as the last one that was thought about */
 
 struct outline {
 	uint64_t least, range;           /* of the values, in their order */
@@ -195,9 +198,8 @@ static void weigh(struct choice *best, enum column_form form, double bits)
 		*best = (struct choice){form, bits};
 }
 
-static struct choice choose(struct column_codec *c, const uint64_t *values, size_t n,
-			    const struct outline *o, enum column_depth depth,
-			    const struct column_context *context)
+/* The best of the forms that outline_of() knows all about. */
+static struct choice choose_plain(size_t n, const struct outline *o, enum column_depth depth)
 {
 	unsigned width = bitpack_width(o->range), step_width = bitpack_width(o->step_range);
 	struct choice best = {COLUMN_FOR, (double)n * width + 80};
@@ -206,8 +208,6 @@ static struct choice choose(struct column_codec *c, const uint64_t *values, size
 	if (depth != DEPTH_PART && o->runs < n / 4)
 		weigh(&best, COLUMN_RUNS,
 		      (double)o->runs * (width + log2((double)n / (double)o->runs) + 2) + 300);
-	if (best.bits > (double)n * LOG_BITS)
-		weigh(&best, COLUMN_LOG, column_log_cost(c, values, n, context));
 	return best;
 }
 
@@ -225,6 +225,13 @@ static int write_form(struct column_codec *c, const uint64_t *values, size_t n,
 	default:
 		return write_for(values, n, o, out);
 	}
+}
+
+/* Codes of 32 bits can be given to zstd as they are. */
+static bool may_pack_codes(const struct outline *o, unsigned flags)
+{
+	return !(flags & COLUMN_CODES) ||
+	       (o->range <= UINT32_MAX && o->least <= UINT32_MAX - o->range);
 }
 
 /* Writes a form whose size only zstd knows; 1 if it is smaller than `bits`, else takes it back. */
@@ -247,13 +254,105 @@ static int try_packed(struct column_codec *c, const uint64_t *values, size_t n,
 	return 0;
 }
 
+/* --- what was chosen before --- */
+
+/* The hint for the next block, or NULL.  A scaled block is the same block. */
+static struct column_hint *hint_next(struct column_codec *c, enum column_depth depth)
+{
+	size_t at = depth == DEPTH_SCALED ? c->hint_n - 1 : c->hint_n;
+
+	if (!c->hints || depth == DEPTH_PART)
+		return NULL;
+	c->hint_n += depth == DEPTH_TOP;
+	return at < COLUMN_HINTS ? &c->hints->of[at] : NULL;
+}
+
+static void hint_set(struct column_hint *hint, enum column_form form, unsigned flags)
+{
+	if (hint)
+		*hint = (struct column_hint){(uint8_t)form, (uint8_t)flags, HINT_BLOCKS};
+}
+
+/* 1 if the block was written as the one before, 0 if it must be thought about. */
+static int write_as_before(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
+			   const struct outline *o, const struct choice *plain,
+			   struct column_hint *hint, const struct column_context *context,
+			   struct buffer *out)
+{
+	int r;
+
+	if (!hint || hint->left == 0 || hint->flags != flags || n < HINT_LEAST)
+		return 0;
+	hint->left--;
+	switch (hint->form) {
+	case COLUMN_DICT:
+		return column_dict_try(c, values, n, plain->bits, out);
+	case COLUMN_PLANES:
+		return may_pack_codes(o, flags)
+			       ? try_packed(c, values, n, o, flags & COLUMN_CODES, plain->bits, out)
+			       : 0;
+	case COLUMN_LOG:
+		if (!column_log_prepare(c, values, n, context))
+			return 0;
+		r = column_log_write(c, values, n, context, out);
+		return r < 0 ? r : 1;
+	default:
+		r = write_form(c, values, n, o, plain->form, flags, context, out);
+		return r < 0 ? r : 1;
+	}
+}
+
+/* Weighs all forms and writes one. */
+static int write_best(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
+		      enum column_depth depth, const struct outline *o, struct choice best,
+		      struct column_hint *hint, const struct column_context *context,
+		      struct buffer *out)
+{
+	unsigned distinct = variety(values, n);
+	bool codes = flags & COLUMN_CODES;
+	int r;
+
+	/* Codes that zstd finds patterns in are not weighed further. */
+	if (codes && may_pack_codes(o, flags)) {
+		r = try_packed(c, values, n, o, true, best.bits * 0.97, out);
+		if (r != 0) {
+			hint_set(hint, COLUMN_PLANES, flags);
+			return r < 0 ? r : 0;
+		}
+	}
+	if (best.bits > (double)n * LOG_BITS)
+		weigh(&best, COLUMN_LOG, column_log_cost(c, values, n, context));
+	if (depth != DEPTH_PART && !codes && distinct * DICT_REPEATS < 1024) {
+		r = column_dict_try(c, values, n, best.bits, out);
+		if (r != 0) {
+			hint_set(hint, COLUMN_DICT, flags);
+			return r < 0 ? r : 0;
+		}
+		/* The dictionary's table does not touch what LOG left behind. */
+	}
+	if (!codes && ((flags & COLUMN_BITS64) ||
+		       (depth != DEPTH_PART &&
+			(distinct * 4 < 1024 * 3 || (!context && n < PLANES_TRIED))))) {
+		r = try_packed(c, values, n, o, false, best.bits * 0.97, out);
+		if (r != 0) {
+			hint_set(hint, COLUMN_PLANES, flags);
+			return r < 0 ? r : 0;
+		}
+		/* Its classes were overwritten. */
+		if (best.form == COLUMN_LOG && !column_log_prepare(c, values, n, context))
+			return -ENOMEM;
+	}
+	hint_set(hint, best.form, flags);
+	return write_form(c, values, n, o, best.form, flags, context, out);
+}
+
 int column_integers_encode(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
 			   enum column_depth depth, const struct column_context *context,
 			   struct buffer *out)
 {
-	struct choice best;
+	struct column_hint *hint = hint_next(c, depth);
+	struct choice plain;
 	struct outline o;
-	unsigned distinct;
 	uint64_t factor;
 	size_t before;
 	int r;
@@ -272,26 +371,12 @@ int column_integers_encode(struct column_codec *c, const uint64_t *values, size_
 		if (factor > 1)
 			return write_scaled(c, values, n, factor, flags, context, out);
 	}
-	best = choose(c, values, n, &o, depth, context);
-	distinct = variety(values, n);
-	if (depth != DEPTH_PART && !(flags & COLUMN_CODES) && distinct * DICT_REPEATS < 1024) {
-		r = column_dict_try(c, values, n, best.bits, out);
-		if (r != 0)
-			return r < 0 ? r : 0;
-		/* The dictionary's table does not touch what LOG left behind. */
-	}
-	if (flags & COLUMN_CODES
-		    ? o.range <= UINT32_MAX && o.least <= UINT32_MAX - o.range
-		    : (flags & COLUMN_BITS64) || (depth != DEPTH_PART && distinct * 4 < 1024 * 3)) {
-		r = try_packed(c, values, n, &o, flags & COLUMN_CODES, best.bits * 0.97, out);
-		if (r != 0)
-			return r < 0 ? r : 0;
-		if (best.form == COLUMN_LOG) /* its classes were overwritten */
-			column_log_cost(c, values, n, context);
-	}
 	before = out->n;
-	r = write_form(c, values, n, &o, best.form, flags, context, out);
-	if (r == 0 && out->n - before > bitpack_size(n, bitpack_width(o.range)) + FOR_HEAD) {
+	plain = choose_plain(n, &o, depth);
+	r = write_as_before(c, values, n, flags, &o, &plain, hint, context, out);
+	if (r == 0)
+		r = write_best(c, values, n, flags, depth, &o, plain, hint, context, out);
+	if (r >= 0 && out->n - before > bitpack_size(n, bitpack_width(o.range)) + FOR_HEAD) {
 		out->n = before; /* an estimate was too good to be true */
 		r = write_for(values, n, &o, out);
 	}

@@ -83,25 +83,42 @@ static double entropy(const uint8_t *bytes, size_t n)
 	return bits;
 }
 
-double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
-		       const struct column_context *context)
+/* Fills SLOT_CLASSES; returns it, or NULL. */
+static uint8_t *classes_of(struct column_codec *c, const uint64_t *values, size_t n,
+			   size_t *ret_bits)
 {
-	uint8_t *classes;
+	uint8_t *classes = n < MIN_VALUES ? NULL : column_scratch(c, SLOT_CLASSES, n);
 	size_t bits = 0;
-	double total;
 
-	if (n < MIN_VALUES)
-		return INFINITY;
-	classes = column_scratch(c, SLOT_CLASSES, n);
-	if (!classes)
-		return INFINITY;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; classes && i < n; i++) {
 		struct cut cut = cut_of(values[i]);
 
 		classes[i] = cut.class;
 		bits += cut.bits;
 	}
-	total = (double)bits + 64;
+	*ret_bits = bits;
+	return classes;
+}
+
+bool column_log_prepare(struct column_codec *c, const uint64_t *values, size_t n,
+			const struct column_context *context)
+{
+	size_t bits;
+	uint8_t *classes = classes_of(c, values, n, &bits);
+
+	return classes &&
+	       (!context_pays(context, n) || isfinite(column_classes_cost(c, classes, n, context)));
+}
+
+double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
+		       const struct column_context *context)
+{
+	size_t bits;
+	uint8_t *classes = classes_of(c, values, n, &bits);
+	double total = (double)bits + 64;
+
+	if (!classes)
+		return INFINITY;
 	if (context_pays(context, n))
 		return total + column_classes_cost(c, classes, n, context) + (double)n * 0.02;
 	/* What Huffman's codes of whole bits lose against the entropy, and so that FOR, which is

@@ -123,9 +123,16 @@ static int block_close(struct group_writer *g, uint32_t id, size_t count, size_t
 	return g->directory.failed ? -ENOMEM : 0;
 }
 
+/* A block that stands in every group. */
+static size_t block_open(struct group_writer *g, uint32_t id)
+{
+	column_codec_hints(g->codec, &g->hints[id]);
+	return g->blocks_out.n;
+}
+
 static int put_u64(struct group_writer *g, uint32_t id, const uint64_t *v, size_t n)
 {
-	size_t from = g->blocks_out.n;
+	size_t from = block_open(g, id);
 
 	return n ? block_close(g, id, n, from, column_encode_u64(g->codec, v, n, &g->blocks_out))
 		 : 0;
@@ -133,7 +140,7 @@ static int put_u64(struct group_writer *g, uint32_t id, const uint64_t *v, size_
 
 static int put_i64(struct group_writer *g, uint32_t id, const uint64_t *v, size_t n)
 {
-	size_t from = g->blocks_out.n;
+	size_t from = block_open(g, id);
 
 	return n ? block_close(g, id, n, from,
 			       column_encode_i64(g->codec, (const int64_t *)v, n, &g->blocks_out))
@@ -151,7 +158,7 @@ static int put_fixed(struct group_writer *g, uint32_t id, const void *v, size_t 
 
 static int put_codes(struct group_writer *g, uint32_t id, const uint32_t *v, size_t n)
 {
-	size_t from = g->blocks_out.n;
+	size_t from = block_open(g, id);
 
 	return n ? block_close(g, id, n, from, column_encode_codes(g->codec, v, n, &g->blocks_out))
 		 : 0;
@@ -222,6 +229,7 @@ static int put_column(struct group_writer *g, uint32_t column)
 	size_t from = g->blocks_out.n;
 	int r;
 
+	column_codec_hints(g->codec, &c->hints);
 	if (c->by_code)
 		r = put_codes_column(g, c);
 	else if (column_is_text(c))
@@ -269,7 +277,7 @@ static int put_values(struct group_writer *g)
 static int put_by_shape(struct group_writer *g, enum group_block id, const struct stage *s)
 {
 	uint32_t *shapes = (uint32_t *)g->child; /* no longer needed */
-	size_t from = g->blocks_out.n, n = 0;
+	size_t from = block_open(g, id), n = 0;
 
 	for (uint32_t i = 0; i < g->row_n; i++) {
 		shapes[n] = g->codes[i];
@@ -448,6 +456,7 @@ int group_writer_close(struct group_writer *g)
 	r = group_shapes_close(g);
 	if (r == 0)
 		r = put_blocks(g, &hot);
+	column_codec_hints(g->codec, NULL);
 	if (r == 0)
 		r = add_zone(g, hot);
 	if (r == 0)

@@ -51,6 +51,7 @@ struct zone_row {
 struct group_writer {
 	uint32_t most_rows;
 	struct column_codec *codec;
+	struct column_hints hints[BLOCK_VALUES]; /* of the blocks before the values */
 	struct dictionary dictionary;
 	struct shape_table shapes;
 	struct uuid_table uuids;

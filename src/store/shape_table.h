@@ -56,6 +56,7 @@ struct value_column {
 	bool by_code, tried_by_code, never_by_code;
 	/* How rows of settled skeletons voted: the first guess for others. */
 	uint64_t fixed_rows, var_rows;
+	struct column_hints hints;
 	/* Values of the group that is being written, in row order. */
 	uint32_t n;
 	union {
