@@ -16,8 +16,19 @@
 #include "store/feed_file.h"
 #include "store/split_trace.h"
 
-#define FETCH_TRACES 4  /* so many traces ahead … */
-#define FETCH_ROWS   16 /* … and of each run so many rows */
+/* Rows of traces in the order of their starts lie all over the memory of the head.  So a trace is
+ * looked at in three steps, some traces apart: which rows it has, and these are asked for; then
+ * what they refer to; then it is written. */
+#define AHEAD          8     /* traces; a power of two */
+#define AHEAD_ROWS     16    /* of each */
+#define AHEAD_CAPACITY 65536 /* rows of a trace; memory for more is given back at once */
+#define LINE           64
+
+/* The rows of one trace. */
+struct gathered {
+	struct event_ref *refs;
+	size_t n, capacity;
+};
 
 struct flush {
 	struct engine *engine;
@@ -27,8 +38,7 @@ struct flush {
 	uint64_t number;
 	struct radix_item *order;   /* traces by start */
 	struct split_trace *traces; /* by trace, then by hash */
-	struct event_ref *refs;     /* of one trace */
-	size_t ref_n, ref_capacity;
+	struct gathered ahead[AHEAD];
 	bool with_feed;
 	struct feed_runs feed;
 	struct segment_writer *writer;
@@ -40,7 +50,8 @@ static void flush_done(struct flush *f)
 	feed_runs_done(&f->feed);
 	free(f->order);
 	free(f->traces);
-	free(f->refs);
+	for (size_t i = 0; i < AHEAD; i++)
+		free(f->ahead[i].refs);
 }
 
 static int order_make(struct flush *f)
@@ -64,80 +75,90 @@ static int order_make(struct flush *f)
 	return 0;
 }
 
-static int refs_gather(struct flush *f, uint32_t trace)
+static int gather(struct flush *f, uint32_t trace, struct gathered *to)
 {
 	const struct runs *runs = &f->head->runs;
 
-	f->ref_n = 0;
+	to->n = 0;
 	for (const struct run *run = runs_first(runs, f->mark, trace); run;
 	     run = runs_next(runs, f->mark, run)) {
 		const struct batch *batch = runs_batch(runs, run->batch);
 
-		if (!vec_reserve(&f->refs, &f->ref_capacity, f->ref_n + run->count,
-				 sizeof(*f->refs)))
+		if (to->n + run->count > to->capacity &&
+		    !vec_reserve(&to->refs, &to->capacity, to->n + run->count, sizeof(*to->refs)))
 			return -ENOMEM;
 		for (uint32_t i = 0; i < run->count; i++)
-			f->refs[f->ref_n++] = (struct event_ref){batch, run->first + i};
+			to->refs[to->n++] = (struct event_ref){batch, run->first + i};
+	}
+	for (size_t i = 0; i < to->n && i < AHEAD_ROWS; i++) {
+		const char *e = (const char *)event_get(to->refs[i]);
+
+		__builtin_prefetch(e);
+		__builtin_prefetch(e + sizeof(struct event) - 1);
 	}
 	return 0;
 }
 
+static void fetch_attrs(const struct gathered *of)
+{
+	for (size_t i = 0; i < of->n && i < AHEAD_ROWS; i++) {
+		const struct event *e = event_get(of->refs[i]);
+		const char *a = (const char *)(of->refs[i].batch->attrs + e->attrs.first);
+
+		for (size_t at = 0; at < e->attrs.count * sizeof(struct attr); at += LINE)
+			__builtin_prefetch(a + at);
+	}
+}
+
 /* Notes the batches of the rows that are left of a trace.  Repeats are taken out here, so that the
  * writer finds none and the rows are counted right. */
-static int feed_note(struct flush *f, uint32_t trace)
+static int feed_note(struct flush *f, uint32_t trace, struct gathered *of)
 {
 	const struct runs *runs = &f->head->runs;
 	size_t at = 0;
-	int r = events_unique(f->refs, &f->ref_n);
+	int r = events_unique(of->refs, &of->n);
 
 	for (const struct run *run = runs_first(runs, f->mark, trace); run && r == 0;
 	     run = runs_next(runs, f->mark, run)) {
 		const struct batch *batch = runs_batch(runs, run->batch);
 		size_t from = at;
 
-		while (at < f->ref_n && f->refs[at].batch == batch &&
-		       f->refs[at].index - run->first < run->count)
+		while (at < of->n && of->refs[at].batch == batch &&
+		       of->refs[at].index - run->first < run->count)
 			at++;
 		r = feed_runs_add(&f->feed, runs_seq(runs, run->batch), at - from);
 	}
 	return r;
 }
 
-/* Rows of traces in the order of their starts lie all over the memory of the head: those of a trace
- * that will soon be written are asked for now. */
-static void rows_fetch(const struct flush *f, uint32_t trace)
+static int trace_write(struct flush *f, uint32_t trace, struct gathered *of)
 {
-	const struct runs *runs = &f->head->runs;
+	int r = f->with_feed ? feed_note(f, trace, of) : 0;
 
-	for (const struct run *run = runs_first(runs, f->mark, trace); run;
-	     run = runs_next(runs, f->mark, run)) {
-		const struct event *e = runs_batch(runs, run->batch)->events + run->first;
-
-		for (uint32_t i = 0; i < run->count && i < FETCH_ROWS; i++) {
-			__builtin_prefetch(&e[i]);
-			__builtin_prefetch((const char *)&e[i] + sizeof(*e) - 1);
-		}
+	if (r == 0)
+		r = segment_writer_add(f->writer, of->refs, of->n);
+	if (of->capacity > AHEAD_CAPACITY) {
+		free(of->refs);
+		*of = (struct gathered){0};
 	}
+	return r;
 }
 
 static int rows_write(struct flush *f)
 {
-	for (size_t i = 0; i < f->mark.traces; i++) {
-		uint32_t trace = f->order[i].value;
-		int r;
+	size_t n = f->mark.traces;
+	int r = 0;
 
-		if (i + FETCH_TRACES < f->mark.traces)
-			rows_fetch(f, f->order[i + FETCH_TRACES].value);
-		r = refs_gather(f, trace);
-
-		if (r == 0 && f->with_feed)
-			r = feed_note(f, trace);
-		if (r == 0)
-			r = segment_writer_add(f->writer, f->refs, f->ref_n);
-		if (r < 0)
-			return r;
+	for (size_t i = 0; i < n + AHEAD - 1 && r == 0; i++) {
+		if (i < n)
+			r = gather(f, f->order[i].value, &f->ahead[i % AHEAD]);
+		if (i >= AHEAD / 2 && i - AHEAD / 2 < n)
+			fetch_attrs(&f->ahead[(i - AHEAD / 2) % AHEAD]);
+		if (r == 0 && i >= AHEAD - 1)
+			r = trace_write(f, f->order[i - (AHEAD - 1)].value,
+					&f->ahead[(i - (AHEAD - 1)) % AHEAD]);
 	}
-	return 0;
+	return r;
 }
 
 static int finish(struct flush *f, struct segment_info *info)

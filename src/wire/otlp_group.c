@@ -189,6 +189,27 @@ static int finish_group(struct otlp_decoder *d, struct buffer *unknown, int erro
 	return error == 0 && bad ? otlp_malformed(d, bad, "a group of a resource or scope") : error;
 }
 
+static bool same_scope(const struct scope *a, const struct scope *b)
+{
+	return a->name == b->name && a->version == b->version && a->schema_url == b->schema_url &&
+	       a->attrs.count == 0 && b->attrs.count == 0 &&
+	       a->dropped_attributes == b->dropped_attributes && a->unknown == b->unknown &&
+	       a->unknown_group == b->unknown_group;
+}
+
+/* The last scope, of the rows from `first` on, may be one of those before it. */
+static void join_scope(struct batch *b, uint32_t index, size_t first)
+{
+	for (uint32_t i = index; i-- > 0 && index - i <= OTLP_HEADS;) {
+		if (!same_scope(&b->scopes[i], &b->scopes[index]))
+			continue;
+		for (size_t k = first; k < b->event_n; k++)
+			b->events[k].scope = i;
+		b->scope_n--;
+		return;
+	}
+}
+
 /* In one pass, for a second one would fetch the bytes of every span twice: the scope has its place
  * before its members refer to it, and is filled whenever its parts come. */
 static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
@@ -197,6 +218,7 @@ static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32
 	struct pb_reader r = pb_open(bytes);
 	struct batch *b = d->batch;
 	uint32_t index = batch_scope(b);
+	size_t first = b->event_n;
 	struct buffer unknown = {0};
 	struct pb_field f;
 	int error = b->failed;
@@ -220,7 +242,62 @@ static int decode_scope_group(struct otlp_decoder *d, struct slice bytes, uint32
 			buffer_slice(&unknown, pb_whole(&r, &f));
 		}
 	}
-	return finish_group(d, &unknown, error, r.bad, &b->scopes[index].unknown_group);
+	error = finish_group(d, &unknown, error, r.bad, &b->scopes[index].unknown_group);
+	if (error == 0 && b->failed == 0)
+		join_scope(b, index, first);
+	return error;
+}
+
+/* What a group says besides its scopes, if that is one resource and at most its schema. */
+static bool group_head(struct slice bytes, struct otlp_head *ret_head)
+{
+	struct otlp_head head = {.index = 0};
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	unsigned resources = 0, schemas = 0;
+
+	while (pb_next(&r, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES)) {
+			head.resource = f.bytes;
+			resources++;
+		} else if (f.tag == PB_TAG(3, PB_BYTES)) {
+			head.schema_url = f.bytes;
+			schemas++;
+		} else if (f.tag != PB_TAG(2, PB_BYTES)) {
+			return false;
+		}
+	}
+	*ret_head = head;
+	return !r.bad && resources == 1 && schemas <= 1;
+}
+
+/* The same as one before, byte by byte. */
+static bool head_known(const struct otlp_decoder *d, struct otlp_head *head)
+{
+	for (size_t i = 0; i < d->head_n && i < OTLP_HEADS; i++) {
+		const struct otlp_head *h = &d->heads[i];
+
+		if (slice_eq(h->resource, head->resource) &&
+		    slice_eq(h->schema_url, head->schema_url)) {
+			head->index = h->index;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Only the members of a group whose head is known. */
+static int decode_scopes(struct otlp_decoder *d, struct slice bytes, uint32_t resource,
+			 otlp_member_decode *member)
+{
+	struct pb_reader r = pb_open(bytes);
+	struct pb_field f;
+	int error = 0;
+
+	while (error == 0 && pb_next(&r, &f))
+		if (f.tag == PB_TAG(2, PB_BYTES))
+			error = decode_scope_group(d, f.bytes, resource, member);
+	return error;
 }
 
 static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
@@ -228,13 +305,23 @@ static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 {
 	struct pb_reader r = pb_open(bytes);
 	struct batch *b = d->batch;
-	uint32_t index = batch_resource(b);
 	struct buffer unknown = {0};
+	struct otlp_head head;
 	struct pb_field f;
-	int error = b->failed;
+	bool plain = group_head(bytes, &head);
+	uint32_t index;
+	int error;
 
+	if (plain && head_known(d, &head))
+		return decode_scopes(d, bytes, head.index, member);
+	index = batch_resource(b);
+	error = b->failed;
 	if (error < 0)
 		return error;
+	if (plain) {
+		head.index = index;
+		d->heads[d->head_n++ % OTLP_HEADS] = head;
+	}
 	b->resources[index].attrs.first = (uint32_t)b->attr_n;
 	while (error == 0 && pb_next(&r, &f)) {
 		switch (f.tag) {

@@ -16,6 +16,7 @@
 #define OTLP_GUESSES  256 /* powers of two */
 #define OTLP_STARTS   16
 #define OTLP_RECENTS  256
+#define OTLP_HEADS    16
 #define OTLP_PAIR_MAX 128 /* a length that takes one byte, and as much as it can tell */
 
 /* Spans of one program look alike: behind one key probably stands the key that stood there last
@@ -36,6 +37,12 @@ struct otlp_recent {
 	uint32_t code;
 };
 
+/* A resource of the input, and what else is said of its group. */
+struct otlp_head {
+	struct slice resource, schema_url;
+	uint32_t index;
+};
+
 /* State of one decoding run. */
 struct otlp_decoder {
 	struct batch *batch;
@@ -53,6 +60,9 @@ struct otlp_decoder {
 	uint32_t known[OTLP_GUESSES]; /* and the code each is for; 0: it is not set */
 	struct otlp_guess nothing;    /* the guess that is never right */
 	struct otlp_recent recent[OTLP_RECENTS];
+	/* Collectors put many requests together, and the same few resources come in each. */
+	struct otlp_head heads[OTLP_HEADS];
+	size_t head_n; /* all that were noted; the last OTLP_HEADS are there */
 };
 
 /* Fills the error with the place and returns -EBADMSG. */
