@@ -6,14 +6,12 @@
 
 #define VEC_FIRST 8
 
-bool vec_reserve(void *array, size_t *capacity, size_t need, size_t size)
+bool vec_grow(void *array, size_t *capacity, size_t need, size_t size)
 {
 	/* The first wish is taken at its word: whoever knows how much will come says so. */
 	size_t count = *capacity ? *capacity : need > VEC_FIRST ? need : VEC_FIRST, bytes;
 	void *p;
 
-	if (need <= *capacity)
-		return true;
 	while (count < need)
 		if (__builtin_mul_overflow(count, 2, &count))
 			return false;

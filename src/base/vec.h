@@ -6,8 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+bool vec_grow(void *array, size_t *capacity, size_t need, size_t size);
+
 /* Makes room for `need` elements of `size` bytes in *array (doubling).  False when out of memory;
  * the array is then unchanged.  `array` points to the caller's pointer, whatever its type. */
-bool vec_reserve(void *array, size_t *capacity, size_t need, size_t size);
+static inline bool vec_reserve(void *array, size_t *capacity, size_t need, size_t size)
+{
+	return need <= *capacity || vec_grow(array, capacity, need, size);
+}
 
 #endif

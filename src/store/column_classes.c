@@ -94,22 +94,40 @@ static void assign(struct model *m, uint32_t contexts)
 	}
 }
 
+/* The symbols that some table has, in their signed order; returns how many. */
+static size_t symbols_used(const struct model *m, uint8_t symbols[SYMBOLS])
+{
+	uint32_t any[SYMBOLS] = {0};
+	size_t n = 0;
+
+	for (uint32_t t = 0; t < m->tables; t++)
+		for (size_t s = 0; s < SYMBOLS; s++)
+			any[s] |= m->counts[t][s];
+	for (size_t k = 0; k < SYMBOLS; k++)
+		if (any[k ^ SYMBOLS / 2])
+			symbols[n++] = (uint8_t)(k ^ SYMBOLS / 2);
+	return n;
+}
+
 /* Counts to frequencies that sum to SCALE, none of them 0; returns the bits of all symbols. */
-static double normalise(const uint32_t *counts, struct share *shares)
+static double normalise(const uint32_t *counts, struct share *shares, const uint8_t *symbols,
+			size_t n)
 {
 	uint64_t total = 0;
 	int32_t left = SCALE;
-	size_t most = 0;
+	size_t most = symbols[0];
 	double bits = 0;
 	uint16_t before = 0;
 
-	for (size_t s = 0; s < SYMBOLS; s++) {
-		total += counts[s];
-		most = counts[s] > counts[most] ? s : most;
+	memset(shares, 0, SYMBOLS * sizeof(*shares));
+	for (size_t i = 0; i < n; i++) {
+		total += counts[symbols[i]];
+		most = counts[symbols[i]] > counts[most] ? symbols[i] : most;
 	}
 	if (total == 0)
 		return 0;
-	for (size_t s = 0; s < SYMBOLS; s++) {
+	for (size_t i = 0; i < n; i++) {
+		uint8_t s = symbols[i];
 		uint64_t f = counts[s] ? (counts[s] * (uint64_t)SCALE + total / 2) / total : 0;
 
 		shares[s].frequency = (uint16_t)(counts[s] && f == 0 ? 1 : f);
@@ -123,8 +141,8 @@ static double normalise(const uint32_t *counts, struct share *shares)
 				shares[s].frequency--, left++;
 	}
 	shares[most].frequency = (uint16_t)(shares[most].frequency + left);
-	for (size_t k = 0; k < SYMBOLS; k++) {
-		size_t s = k ^ SYMBOLS / 2; /* in their signed order */
+	for (size_t i = 0; i < n; i++) {
+		uint8_t s = symbols[i];
 
 		shares[s].before = before;
 		before = (uint16_t)(before + shares[s].frequency);
@@ -140,6 +158,8 @@ double column_classes_cost(struct column_codec *c, const uint8_t *classes, size_
 {
 	size_t size = sizeof(struct model) + context->count * sizeof(struct vote);
 	struct model *m = column_scratch(c, SLOT_MODES, size);
+	uint8_t symbols[SYMBOLS];
+	size_t symbol_n;
 	const uint8_t *numbers;
 	double bits = 8 * 40 + context->count * 3;
 
@@ -153,8 +173,9 @@ double column_classes_cost(struct column_codec *c, const uint8_t *classes, size_
 	memset(m->counts, 0, m->tables * sizeof(m->counts[0]));
 	for (size_t i = 0; i < n; i++)
 		m->counts[numbers[context->of[i]]][classes[i]]++;
+	symbol_n = symbols_used(m, symbols);
 	for (uint32_t t = 0; t < m->tables; t++)
-		bits += normalise(m->counts[t], m->shares[t]);
+		bits += normalise(m->counts[t], m->shares[t], symbols, symbol_n);
 	return bits;
 }
 

@@ -254,9 +254,22 @@ static int try_packed(struct column_codec *c, const uint64_t *values, size_t n,
 	return 0;
 }
 
-/* --- what was chosen before --- */
+/* --- a block --- */
 
-/* The hint for the next block, or NULL.  A scaled block is the same block. */
+/* What is to be written. */
+struct job {
+	struct column_codec *c;
+	const uint64_t *values;
+	size_t n;
+	unsigned flags;
+	enum column_depth depth;
+	const struct column_context *context;
+	struct buffer *out;
+	struct outline outline;
+	struct column_hint *hint; /* what was chosen before, or NULL */
+};
+
+/* The hint for the next block.  A scaled block is the same block. */
 static struct column_hint *hint_next(struct column_codec *c, enum column_depth depth)
 {
 	size_t at = depth == DEPTH_SCALED ? c->hint_n - 1 : c->hint_n;
@@ -267,92 +280,103 @@ static struct column_hint *hint_next(struct column_codec *c, enum column_depth d
 	return at < COLUMN_HINTS ? &c->hints->of[at] : NULL;
 }
 
-static void hint_set(struct column_hint *hint, enum column_form form, unsigned flags)
+static void hint_set(const struct job *j, enum column_form form)
 {
-	if (hint)
-		*hint = (struct column_hint){(uint8_t)form, (uint8_t)flags, HINT_BLOCKS};
+	if (j->hint)
+		*j->hint = (struct column_hint){(uint8_t)form, (uint8_t)j->flags, HINT_BLOCKS};
+}
+
+static int job_packed(const struct job *j, double bits)
+{
+	return try_packed(j->c, j->values, j->n, &j->outline, j->flags & COLUMN_CODES, bits,
+			  j->out);
+}
+
+static int job_form(const struct job *j, enum column_form form)
+{
+	int r = write_form(j->c, j->values, j->n, &j->outline, form, j->flags, j->context, j->out);
+
+	return r < 0 ? r : 1;
 }
 
 /* 1 if the block was written as the one before, 0 if it must be thought about. */
-static int write_as_before(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
-			   const struct outline *o, const struct choice *plain,
-			   struct column_hint *hint, const struct column_context *context,
-			   struct buffer *out)
+static int write_as_before(const struct job *j, const struct choice *plain)
 {
-	int r;
-
-	if (!hint || hint->left == 0 || hint->flags != flags || n < HINT_LEAST)
+	if (!j->hint || j->hint->left == 0 || j->hint->flags != j->flags || j->n < HINT_LEAST)
 		return 0;
-	hint->left--;
-	switch (hint->form) {
+	j->hint->left--;
+	switch (j->hint->form) {
 	case COLUMN_DICT:
-		return column_dict_try(c, values, n, plain->bits, out);
+		return column_dict_try(j->c, j->values, j->n, plain->bits, j->out);
 	case COLUMN_PLANES:
-		return may_pack_codes(o, flags)
-			       ? try_packed(c, values, n, o, flags & COLUMN_CODES, plain->bits, out)
-			       : 0;
+		return may_pack_codes(&j->outline, j->flags) ? job_packed(j, plain->bits) : 0;
 	case COLUMN_LOG:
-		if (!column_log_prepare(c, values, n, context))
-			return 0;
-		r = column_log_write(c, values, n, context, out);
-		return r < 0 ? r : 1;
+		return column_log_prepare(j->c, j->values, j->n, j->context)
+			       ? job_form(j, COLUMN_LOG)
+			       : 0;
 	default:
-		r = write_form(c, values, n, o, plain->form, flags, context, out);
-		return r < 0 ? r : 1;
+		return job_form(j, plain->form);
 	}
 }
 
-/* Weighs all forms and writes one. */
-static int write_best(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
-		      enum column_depth depth, const struct outline *o, struct choice best,
-		      struct column_hint *hint, const struct column_context *context,
-		      struct buffer *out)
+/* Is zstd asked about the bytes of numbers? */
+static bool planes_pay(const struct job *j, unsigned distinct)
 {
-	unsigned distinct = variety(values, n);
-	bool codes = flags & COLUMN_CODES;
-	int r;
+	if (j->flags & COLUMN_BITS64)
+		return true;
+	return j->depth != DEPTH_PART &&
+	       (distinct * 4 < 1024 * 3 || (!j->context && j->n < PLANES_TRIED));
+}
 
-	/* Codes that zstd finds patterns in are not weighed further. */
-	if (codes && may_pack_codes(o, flags)) {
-		r = try_packed(c, values, n, o, true, best.bits * 0.97, out);
-		if (r != 0) {
-			hint_set(hint, COLUMN_PLANES, flags);
-			return r < 0 ? r : 0;
-		}
-	}
-	if (best.bits > (double)n * LOG_BITS)
-		weigh(&best, COLUMN_LOG, column_log_cost(c, values, n, context));
-	if (depth != DEPTH_PART && !codes && distinct * DICT_REPEATS < 1024) {
-		r = column_dict_try(c, values, n, best.bits, out);
-		if (r != 0) {
-			hint_set(hint, COLUMN_DICT, flags);
-			return r < 0 ? r : 0;
-		}
+/* Weighs what numbers may be and codes may not.  1 if one was written, 0 if `best` is better. */
+static int try_numbers(const struct job *j, const struct choice *best)
+{
+	unsigned distinct = variety(j->values, j->n);
+	int r = 0;
+
+	if (j->depth != DEPTH_PART && distinct * DICT_REPEATS < 1024) {
+		hint_set(j, COLUMN_DICT);
+		r = column_dict_try(j->c, j->values, j->n, best->bits, j->out);
 		/* The dictionary's table does not touch what LOG left behind. */
 	}
-	if (!codes && ((flags & COLUMN_BITS64) ||
-		       (depth != DEPTH_PART &&
-			(distinct * 4 < 1024 * 3 || (!context && n < PLANES_TRIED))))) {
-		r = try_packed(c, values, n, o, false, best.bits * 0.97, out);
-		if (r != 0) {
-			hint_set(hint, COLUMN_PLANES, flags);
-			return r < 0 ? r : 0;
-		}
-		/* Its classes were overwritten. */
-		if (best.form == COLUMN_LOG && !column_log_prepare(c, values, n, context))
-			return -ENOMEM;
+	if (r != 0 || !planes_pay(j, distinct))
+		return r;
+	hint_set(j, COLUMN_PLANES);
+	r = job_packed(j, best->bits * 0.97);
+	/* The classes were overwritten. */
+	if (r == 0 && best->form == COLUMN_LOG &&
+	    !column_log_prepare(j->c, j->values, j->n, j->context))
+		return -ENOMEM;
+	return r;
+}
+
+/* Weighs all forms and writes one. */
+static int write_best(const struct job *j, struct choice best)
+{
+	bool codes = j->flags & COLUMN_CODES;
+	int r = 0;
+
+	/* Codes that zstd finds patterns in are not weighed further. */
+	if (codes && may_pack_codes(&j->outline, j->flags)) {
+		hint_set(j, COLUMN_PLANES);
+		r = job_packed(j, best.bits * 0.97);
 	}
-	hint_set(hint, best.form, flags);
-	return write_form(c, values, n, o, best.form, flags, context, out);
+	if (r == 0 && best.bits > (double)j->n * LOG_BITS)
+		weigh(&best, COLUMN_LOG, column_log_cost(j->c, j->values, j->n, j->context));
+	if (r == 0 && !codes)
+		r = try_numbers(j, &best);
+	if (r != 0)
+		return r;
+	hint_set(j, best.form);
+	return job_form(j, best.form);
 }
 
 int column_integers_encode(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
 			   enum column_depth depth, const struct column_context *context,
 			   struct buffer *out)
 {
-	struct column_hint *hint = hint_next(c, depth);
+	struct job j = {c, values, n, flags, depth, context, out, .hint = hint_next(c, depth)};
 	struct choice plain;
-	struct outline o;
 	uint64_t factor;
 	size_t before;
 	int r;
@@ -361,24 +385,26 @@ int column_integers_encode(struct column_codec *c, const uint64_t *values, size_
 		return 0;
 	if (n > COLUMN_MAX_VALUES)
 		return -EINVAL;
-	o = outline_of(values, n, flags & COLUMN_SIGNED);
-	if (o.range == 0) {
+	j.outline = outline_of(values, n, flags & COLUMN_SIGNED);
+	if (j.outline.range == 0) {
 		write_const(values[0], out);
 		return out->failed ? -ENOMEM : 0;
 	}
-	if (depth == DEPTH_TOP && !(flags & (COLUMN_CODES | COLUMN_BITS64)) && o.range >= 1000) {
+	if (depth == DEPTH_TOP && !(flags & (COLUMN_CODES | COLUMN_BITS64)) &&
+	    j.outline.range >= 1000) {
 		factor = factor_of(values, n);
 		if (factor > 1)
 			return write_scaled(c, values, n, factor, flags, context, out);
 	}
 	before = out->n;
-	plain = choose_plain(n, &o, depth);
-	r = write_as_before(c, values, n, flags, &o, &plain, hint, context, out);
+	plain = choose_plain(n, &j.outline, depth);
+	r = write_as_before(&j, &plain);
 	if (r == 0)
-		r = write_best(c, values, n, flags, depth, &o, plain, hint, context, out);
-	if (r >= 0 && out->n - before > bitpack_size(n, bitpack_width(o.range)) + FOR_HEAD) {
+		r = write_best(&j, plain);
+	if (r >= 0 &&
+	    out->n - before > bitpack_size(n, bitpack_width(j.outline.range)) + FOR_HEAD) {
 		out->n = before; /* an estimate was too good to be true */
-		r = write_for(values, n, &o, out);
+		r = write_for(values, n, &j.outline, out);
 	}
 	return r < 0 ? r : out->failed ? -ENOMEM : 0;
 }

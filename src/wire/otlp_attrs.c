@@ -8,16 +8,22 @@
 
 #define STRING_HEAD (PB_TAG(2, PB_BYTES) | PB_TAG(1, PB_BYTES) << 16)
 
-/* A key that was not expected behind the one whose `next` is `link`.  NULL: the pair does not start
- * like the usual one.  Out of line, or it takes the registers of the loop. */
+/* A key that was not the last one behind the one whose `next` is `link`.  NULL: the pair does not
+ * start like the usual one.  Out of line, or it takes the registers of the loop. */
 static __attribute__((noinline)) struct otlp_guess *learn_key(struct otlp_decoder *d,
 							      struct otlp_guess **link,
 							      const uint8_t *pair, size_t size)
 {
 	size_t n = pair[0] == PB_TAG(1, PB_BYTES) ? pair[1] : 0;
-	struct otlp_guess *g;
+	struct otlp_guess *g = link[1];
 	uint32_t code;
 
+	link[1] = link[0];
+	/* Spans of two kinds take turns. */
+	if (size - g->n - 2 < 0x80 && otlp_text_same(pair, g->pair, g->n, g->mask)) {
+		link[0] = g;
+		return g;
+	}
 	if (n == 0 || n + 4 > size)
 		return NULL;
 	code = batch_string_wide(d->batch, slice_of(pair + 2, n));
@@ -26,7 +32,7 @@ static __attribute__((noinline)) struct otlp_guess *learn_key(struct otlp_decode
 	g = &d->guesses[code & (OTLP_GUESSES - 1)];
 	if (d->known[code & (OTLP_GUESSES - 1)] != code) {
 		d->known[code & (OTLP_GUESSES - 1)] = code;
-		*g = (struct otlp_guess){.next = &d->nothing,
+		*g = (struct otlp_guess){.next = {&d->nothing, &d->nothing},
 					 .pair = pair,
 					 .mask = wide_mask(2 + n),
 					 .code = code,
@@ -95,7 +101,7 @@ static inline const uint8_t *decode_usual(struct otlp_decoder *d, const uint8_t 
 			return NULL;
 		n = size - g->n - 2;
 	}
-	*link = &g->next;
+	*link = g->next;
 	p = pair + g->n;
 	/* Tag and length of the value and of the string in it, in one comparison.  When n < 2 the
 	 * right side wraps around and is no number of 32 bits. */
@@ -138,7 +144,7 @@ const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, cons
 
 	/* The first tag may be longer than it need be; further ones may not. */
 	at = varint_decode(at, end, &tag);
-	link = &d->starts[tag >> 3 & (OTLP_STARTS - 1)];
+	link = d->starts[tag >> 3 & (OTLP_STARTS - 1)];
 	do {
 		struct attr *out = batch_attr_next(b);
 

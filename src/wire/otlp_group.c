@@ -358,7 +358,7 @@ int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
 
 	d.wide_end = body.n > OTLP_PAIR_MAX + WIDE ? r.end - (OTLP_PAIR_MAX + WIDE) : r.at;
 	for (size_t i = 0; i < OTLP_STARTS; i++)
-		d.starts[i] = &d.nothing;
+		d.starts[i][0] = d.starts[i][1] = &d.nothing;
 	while (result == 0 && pb_next(&r, &f))
 		if (f.tag == PB_TAG(number, PB_BYTES))
 			result = decode_resource_group(&d, f.bytes, member);

@@ -39,6 +39,22 @@ static inline uint32_t otlp_text(struct otlp_decoder *d, const uint8_t *p, size_
 		       : otlp_text_learn(d->batch, r, p, n);
 }
 
+/* The same where what stands before the string is different every time. */
+static inline uint32_t otlp_text_alone(struct otlp_decoder *d, const uint8_t *p, size_t n)
+{
+	uint64_t first = hash_load64((const char *)p), last = hash_load64((const char *)p + n - 8);
+	struct otlp_recent *r;
+
+	if (n < 8) {
+		first = n ? first << (8 - n) * 8 : 0;
+		last = 0;
+	}
+	r = &d->recent[(last ^ (first << 29 | first >> 35)) * 0xa0761d6478bd642fULL >> 56];
+	return r->length_1 == n + 1 && otlp_text_same(p, r->p, n, wide_mask(n))
+		       ? r->code
+		       : otlp_text_learn(d->batch, r, p, n);
+}
+
 _Static_assert(OTLP_RECENTS == 256, "otlp_text_recent() takes eight bits");
 
 #endif

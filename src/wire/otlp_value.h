@@ -23,11 +23,11 @@
  * time. Comparing with the place in the input where it stood checks its tag and length in the same
  * step, and saves hashing. */
 struct otlp_guess {
-	struct otlp_guess *next; /* the key behind this one */
-	const uint8_t *pair;     /* a KeyValue that has this key */
-	uint32_t mask;           /* wide_mask() of the bytes up to the end of the key */
-	uint32_t code;           /* of the key */
-	uint8_t n;               /* how many bytes these are */
+	struct otlp_guess *next[2]; /* the key behind this one, and the one that was before */
+	const uint8_t *pair;        /* a KeyValue that has this key */
+	uint32_t mask;              /* wide_mask() of the bytes up to the end of the key */
+	uint32_t code;              /* of the key */
+	uint8_t n;                  /* how many bytes these are */
 };
 
 /* A string of the input that came more than once. */
@@ -54,8 +54,8 @@ struct otlp_decoder {
 
 	/* Before this byte of the body, OTLP_PAIR_MAX + WIDE bytes can be read without asking. */
 	const uint8_t *wide_end;
-	struct otlp_guess
-		*starts[OTLP_STARTS]; /* what a run of attributes starts with, by its field */
+	struct otlp_guess *starts[OTLP_STARTS][2]; /* what a run of attributes starts with, by its
+						      field */
 	struct otlp_guess *guesses; /* OTLP_GUESSES of them, by the last bits of the key's code, */
 	uint32_t known[OTLP_GUESSES]; /* and the code each is for; 0: it is not set */
 	struct otlp_guess nothing;    /* the guess that is never right */
