@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/rng.h"
 #include "base/vec.h"
 
 int grouping_init(struct grouping *g, uint32_t key_n, const struct aggregate *aggregates,
@@ -88,13 +89,23 @@ static int find_hashed(struct grouping *g, const struct value *keys, uint64_t ha
 	return 0;
 }
 
-int grouping_find(struct grouping *g, const struct value *keys, uint32_t *ret_row)
+static uint64_t keys_hash(const struct grouping *g, const struct value *keys)
 {
-	uint64_t hash = 0x9e3779b97f4a7c15ULL;
+	uint64_t hash = rng_process_seed();
 
 	for (uint32_t i = 0; i < g->key_n; i++)
 		hash = value_hash(keys[i], hash);
-	return find_hashed(g, keys, hash, ret_row);
+	return hash;
+}
+
+int grouping_find(struct grouping *g, const struct value *keys, uint32_t *ret_row)
+{
+	return find_hashed(g, keys, keys_hash(g, keys), ret_row);
+}
+
+bool grouping_has(const struct grouping *g, const struct value *keys)
+{
+	return map_get(&g->by_key, keys_hash(g, keys), row_is, g, keys) != MAP_NONE;
 }
 
 int grouping_add(struct grouping *g, uint32_t row, const struct value *args,

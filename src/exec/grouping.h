@@ -39,6 +39,9 @@ void grouping_done(struct grouping *g);
 /* The group of these keys, made if it is new; texts are copied.  -ENOMEM, -ENOSPC. */
 int grouping_find(struct grouping *g, const struct value *keys, uint32_t *ret_row);
 
+/* Is there such a group? */
+bool grouping_has(const struct grouping *g, const struct value *keys);
+
 static inline void *grouping_state(const struct grouping *g, uint32_t row, uint32_t aggregate)
 {
 	return (char *)g->rows[row] + g->state_at[aggregate];
