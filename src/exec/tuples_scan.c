@@ -9,7 +9,9 @@
 #include "store/scan.h"
 
 #define GIANT_ROWS  STORE_TRACE_ROWS /* a trace with more is left out, and that is said */
-#define CHECK_EVERY 64               /* traces between two looks at the budget */
+#define CHUNK_ROWS  16384            /* made at once … */
+#define GAP_ROWS    512 /* … with at most so many that nobody asked for between two traces */
+#define CHECK_EVERY 64  /* traces between two looks at the budget */
 
 struct shared {
 	struct query_at *run;
@@ -27,6 +29,9 @@ struct part {
 	struct trace_prune prune;
 	uint64_t seen;
 	int result;
+	uint32_t *left; /* pieces of the group at hand that were not ruled out */
+	size_t left_capacity;
+	uint32_t left_n;
 
 	/* A giant, page by page. */
 	struct event_ref *refs;
@@ -160,31 +165,57 @@ static int on_trace(void *context, struct trace_id id, const struct event_ref *r
 
 /* --- groups of whole traces --- */
 
+/* Rows from the first to the last of some traces are made at once: what it costs to find the first
+ * of them is paid once. */
+static int visit_pieces(struct part *p, struct segment_group *g, const struct group_piece *pieces,
+			const uint32_t *indices, uint32_t n)
+{
+	const struct group_piece *last = &pieces[indices[n - 1]];
+	uint32_t first = pieces[indices[0]].first;
+	struct event_set set = {0};
+	int r = group_rows(g, first, last->first + last->rows - first, &set);
+
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		const struct group_piece *piece = &pieces[indices[i]];
+
+		r = look_around(p);
+		if (r == 0)
+			r = visit(p, piece->id, set.refs + (piece->first - first), piece->rows);
+	}
+	event_set_done(&set);
+	return r;
+}
+
 static int on_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
 {
 	struct part *p = context;
 	struct query_at *run = p->shared->run;
 	const struct group_piece *pieces;
-	struct event_set set = {0};
-	uint32_t all, pruned = 0;
+	uint32_t all, pruned = 0, from = 0, to;
 	int r = group_pieces(g, &pieces, &all);
 
 	if (r == 0)
 		r = trace_prune_group(&p->prune, g);
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		const struct group_piece *piece = &pieces[indices[i]];
-
-		r = look_around(p);
-		if (r != 0)
-			break;
-		if (!trace_prune_possible(&p->prune, piece)) {
+	if (r == 0 && !vec_reserve(&p->left, &p->left_capacity, n + 1, sizeof(*p->left)))
+		r = -ENOMEM;
+	p->left_n = 0;
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		if (trace_prune_possible(&p->prune, &pieces[indices[i]]))
+			p->left[p->left_n++] = indices[i];
+		else
 			pruned++;
-			continue;
+	for (; r == 0 && from < p->left_n; from = to) {
+		const struct group_piece *first = &pieces[p->left[from]];
+
+		for (to = from + 1; to < p->left_n; to++) {
+			const struct group_piece *next = &pieces[p->left[to]],
+						 *before = &pieces[p->left[to - 1]];
+
+			if (next->first - (before->first + before->rows) > GAP_ROWS ||
+			    next->first + next->rows - first->first > CHUNK_ROWS)
+				break;
 		}
-		r = group_rows(g, piece->first, piece->rows, &set);
-		if (r == 0)
-			r = visit(p, piece->id, set.refs, set.n);
-		event_set_done(&set);
+		r = visit_pieces(p, g, pieces, p->left + from, to - from);
 	}
 	atomic_fetch_add_explicit(&run->traces_pruned, pruned, memory_order_relaxed);
 	atomic_fetch_add_explicit(&run->traces, pruned, memory_order_relaxed);
@@ -224,6 +255,7 @@ static void part_done(struct part *p)
 	trace_prune_done(&p->prune);
 	free(p->refs);
 	free(p->batches);
+	free(p->left);
 }
 
 int tuples_scan(struct query_at *run, const struct plan_node *node, tuples_add_fn *add,
