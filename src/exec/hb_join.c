@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "exec/trace_eval.h"
+#include "exec/light_trace.h"
 #include "model/causality.h"
 
 static void note_clock(struct trace_at *at)
@@ -22,6 +22,8 @@ int anchors_before(struct trace_at *at, struct element a, struct element b)
 	     noted = atomic_load_explicit(&at->run->clock_rule, memory_order_relaxed);
 	int r;
 
+	if (at->light)
+		return light_before(at, a, b);
 	if (!element_pos(at, a, &from) || !element_pos(at, b, &to))
 		return 0;
 	r = trace_happened_before(at->trace, from, to, noted ? NULL : &clock);
@@ -60,6 +62,8 @@ int anchors_direct(struct trace_at *at, struct element a, struct element b)
 {
 	struct trace_pos from, to;
 
+	if (at->light) /* without links there is only the tree */
+		return at->trace->blocks[b.index].parent == a.index;
 	if (!element_pos(at, a, &from) || !element_pos(at, b, &to) ||
 	    !connected(at->trace, from, to))
 		return 0;
@@ -234,7 +238,7 @@ static int pairs_find(struct trace_at *at, const struct plan_node *node, const s
 	out->bits = arena_zalloc(&at->arena, (size_t)main->n + 1, words * sizeof(*out->bits));
 	if (!out->bits)
 		return -ENOMEM;
-	if (node->hbjoin.direct || (uint64_t)main->n * partners->n <= PAIRS_FEW)
+	if (at->light || node->hbjoin.direct || (uint64_t)main->n * partners->n <= PAIRS_FEW)
 		return pairs_ask(at, node, main, partners, out);
 	return pairs_walk(at, node, main, partners, out);
 }

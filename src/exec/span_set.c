@@ -6,7 +6,7 @@
 
 #include "exec/aggregate.h"
 #include "exec/grouping.h"
-#include "exec/trace_eval.h"
+#include "exec/light_trace.h"
 
 static uint64_t *new_set(struct trace_at *at)
 {
@@ -26,11 +26,14 @@ static uint64_t *filter(struct trace_at *at, const struct plan_set *s)
 
 	if (!out || (s->left && !left))
 		return NULL;
-	for (; el.index < t->block_n; el.index++)
-		if (!(t->blocks[el.index].bits & BLOCK_IMPLIED) &&
+	for (; el.index < t->block_n; el.index++) {
+		int member = at->light ? light_member(at, el.index, s) : -1;
+
+		if (member != 0 && !(t->blocks[el.index].bits & BLOCK_IMPLIED) &&
 		    (!left || set_has(left, el.index)) &&
-		    element_test(at, el, SLICE("spans"), s->predicate))
+		    (member > 0 || element_test(at, el, SLICE("spans"), s->predicate)))
 			set_put(out, el.index);
+	}
 	return at->env.failed ? NULL : out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "exec/light_trace.h"
 #include "exec/probability.h"
 #include "exec/trace_eval.h"
 #include "model/critical_path.h"
@@ -21,7 +22,8 @@ int trace_at_init(struct trace_at *at, struct query_at *run)
 
 void trace_at_clear(struct trace_at *at)
 {
-	at->trace = trace_free(at->trace);
+	at->trace = at->light ? NULL : trace_free(at->trace);
+	at->light = NULL;
 	arena_clear(&at->arena);
 	at->slacks = at->critical = NULL;
 	at->pattern = SLICE("");
@@ -35,6 +37,11 @@ void trace_at_done(struct trace_at *at)
 	at->env.memo = expr_memo_free(at->env.memo);
 }
 
+uint64_t trace_number(struct trace_id id)
+{
+	return (load_be64(id.b) ^ load_be64(id.b + 8) * 0x9e3779b97f4a7c15ULL) | 1;
+}
+
 int trace_at_set(struct trace_at *at, struct trace_id id, const struct event_ref *refs, size_t n)
 {
 	trace_at_clear(at);
@@ -43,7 +50,7 @@ int trace_at_set(struct trace_at *at, struct trace_id id, const struct event_ref
 	at->ref_n = n;
 	at->sample = (struct sample){
 		.weight = trace_weight(id, refs, n),
-		.trace = (load_be64(id.b) ^ load_be64(id.b + 8) * 0x9e3779b97f4a7c15ULL) | 1,
+		.trace = trace_number(id),
 	};
 	if (at->sample.weight != 1)
 		atomic_store_explicit(&at->run->estimated, true, memory_order_relaxed);
@@ -110,8 +117,11 @@ static uint32_t element_row(const struct trace_at *at, struct element el)
 uint64_t element_time(const struct trace_at *at, struct element el)
 {
 	const struct trace *t = at->trace;
-	uint32_t row = element_row(at, el);
+	uint32_t row;
 
+	if (at->light)
+		return light_time(at, el);
+	row = element_row(at, el);
 	if (el.kind == ELEMENT_BLOCK && el.at_end && t->blocks[el.index].end_row != TRACE_NONE) {
 		const struct event *e = trace_row(t, t->blocks[el.index].end_row);
 
@@ -128,8 +138,11 @@ uint64_t element_time(const struct trace_at *at, struct element el)
 uint64_t element_id(const struct trace_at *at, struct element el)
 {
 	const struct trace *t = at->trace;
-	uint32_t row = element_row(at, el);
+	uint32_t row;
 
+	if (at->light)
+		return light_id(at, el);
+	row = element_row(at, el);
 	if (el.kind == ELEMENT_UNIT)
 		return t->units[el.index].id;
 	return row == TRACE_NONE ? el.index : trace_row(t, row)->id1;
@@ -137,9 +150,12 @@ uint64_t element_id(const struct trace_at *at, struct element el)
 
 struct slice element_host(struct trace_at *at, struct element el)
 {
-	uint32_t row = element_row(at, el);
+	uint32_t row;
 	struct trace_pos pos;
 
+	if (at->light)
+		return light_host(at, el);
+	row = element_row(at, el);
 	if (row == TRACE_NONE && element_pos(at, el, &pos)) {
 		uint32_t block = trace_pos_block(at->trace, pos);
 
@@ -213,12 +229,15 @@ static struct value at_hand(void *context, const struct plan_expr *e)
 	struct element el = at->element;
 	bool none;
 
-	if (e->kind == X_CALL)
-		return e->function == CALL_WHAT_IF ? what_if(at, e) : value_nil();
+	if (e->kind == X_CALL) {
+		if (at->light && at->env.failed == 0)
+			at->env.failed = -EAGAIN;
+		return e->function == CALL_WHAT_IF && !at->light ? what_if(at, e) : value_nil();
+	}
 	el = whose(at, el, e->kind == X_FIELD ? e->field.of : e->attr.of, &none);
 	if (none)
 		return value_nil();
-	return element_value_of(at, el, e);
+	return at->light ? light_value(at, el, e) : element_value_of(at, el, e);
 }
 
 struct value element_eval(struct trace_at *at, struct element el, struct slice tracepoint,

@@ -25,12 +25,15 @@ struct element {
 	uint32_t index; /* into the trace's array of them */
 };
 
+struct light_trace;
+
 struct trace_at {
 	struct query_at *run;
 	struct trace_id id;
 	const struct event_ref *refs; /* borrowed while it is at hand */
 	size_t ref_n;
 	struct trace *trace;
+	struct light_trace *light; /* the trace is light: exec/light_trace.h; else NULL */
 	struct sample sample;
 	struct arena arena;      /* of this trace: values, tuples, sets */
 	struct expr_env env;     /* its element is the one below */
@@ -51,6 +54,9 @@ void trace_at_done(struct trace_at *at);
 
 /* Puts another trace at hand and builds its model.  -ENOMEM, -E2BIG. */
 int trace_at_set(struct trace_at *at, struct trace_id id, const struct event_ref *refs, size_t n);
+
+/* A number for a trace, not 0. */
+uint64_t trace_number(struct trace_id id);
 
 /* Forgets it. */
 void trace_at_clear(struct trace_at *at);

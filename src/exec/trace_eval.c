@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "exec/row_field.h"
+#include "exec/light_trace.h"
 
 int tuples_add(struct trace_at *at, struct tuples *out, struct value *values, struct element anchor)
 {
@@ -66,8 +66,10 @@ static int add_element(struct trace_at *at, const struct plan_node *node, struct
 static int try_element(struct trace_at *at, const struct plan_node *node, struct element el,
 		       bool ranged, struct tuples *out)
 {
-	if ((ranged && !in_range(at, el)) ||
-	    !element_test(at, el, node->source.name, node->source.predicate))
+	int member = at->light ? light_member(at, el.index, node) : -1;
+
+	if (member == 0 || (ranged && !in_range(at, el)) ||
+	    (member < 0 && !element_test(at, el, node->source.name, node->source.predicate)))
 		return at->env.failed;
 	return add_element(at, node, el, node->source.fields, node->source.name, out);
 }
@@ -124,6 +126,8 @@ static int eval_source(struct trace_at *at, const struct plan_node *node, bool r
 	case FROM_TRACES:
 		return try_all(at, node, ELEMENT_TRACE, 1, ranged, out);
 	case FROM_EVENTS:
+		if (at->light && at->light->points)
+			return -EAGAIN;
 		r = eval_blocks(at, node, ranged, out);
 		return r == 0 ? try_all(at, node, ELEMENT_POINT, t->point_n, ranged, out) : r;
 	default:

@@ -47,6 +47,8 @@ int trace_prune_init(struct trace_prune *p, struct query_at *run, const struct p
 void trace_prune_done(struct trace_prune *p)
 {
 	free(p->masks);
+	free(p->certain);
+	free(p->plain);
 	arena_done(&p->arena);
 	p->memo = expr_memo_free(p->memo);
 	if (p->segment)
@@ -118,6 +120,30 @@ static struct value of_entries(void *context, const struct plan_expr *e)
 	return s->type == EVENT_SPAN ? value_nil() : value_unknown();
 }
 
+struct value prune_shape_value(const struct segment_tables *tables, const struct shape *shape,
+			       struct slice tracepoint, const struct plan_expr *e,
+			       struct arena *arena)
+{
+	struct asking a = {.tables = tables, .shape = shape, .name = tracepoint, .arena = arena};
+
+	return of_entries(&a, e);
+}
+
+/* A span like any other: nobody says how its trace was sampled. */
+static enum prune_plain plain_of(const struct segment_tables *t, const struct shape *s)
+{
+	const struct shapes *shapes = tables_shapes(t);
+
+	if (tables_threshold(t, s->resource) != 0)
+		return PLAIN_NOT;
+	if (s->type == EVENT_POINT || s->type == EVENT_LOG)
+		return PLAIN_POINT;
+	for (uint32_t i = 0; i < s->entry_n; i++)
+		if (shapes->entries[s->entry_first + i].key == FIELD_TRACE_STATE)
+			return PLAIN_NOT;
+	return s->type == EVENT_SPAN && !(s->bits & EVENT_SHARED) ? PLAIN_SPAN : PLAIN_NOT;
+}
+
 /* Can a row of the shape be an element of the kind? */
 static bool kind_possible(const struct shape *s, enum plan_source kind)
 {
@@ -140,20 +166,24 @@ static bool kind_possible(const struct shape *s, enum plan_source kind)
 	}
 }
 
-static bool set_possible(struct trace_prune *p, struct asking *a, const struct prune_set *set)
+static bool set_possible(struct trace_prune *p, struct asking *a, const struct prune_set *set,
+			 bool *ret_certain)
 {
 	struct expr_env env = {
 		.element = of_entries, .context = a, .arena = &p->arena, .memo = p->memo};
 	struct value v;
 
+	*ret_certain = false;
 	if (!kind_possible(a->shape, set->kind))
 		return false;
+	*ret_certain = !set->predicate && shape_is_block(a->shape);
 	if (!set->predicate || set->kind == FROM_EDGES || set->kind == FROM_UNITS ||
 	    set->kind == FROM_TRACES || set->kind == FROM_COUNTERS ||
 	    (!shape_is_block(a->shape) && a->shape->type != EVENT_POINT))
 		return true;
 	a->name = set->name;
 	v = expr_eval(&env, set->predicate);
+	*ret_certain = !env.failed && v.type != V_UNKNOWN && value_is_true(v);
 	return env.failed || v.type == V_UNKNOWN || value_is_true(v);
 }
 
@@ -162,14 +192,22 @@ static int masks_make(struct trace_prune *p, const struct segment_tables *tables
 	const struct shapes *shapes = tables_shapes(tables);
 	struct asking a = {.tables = tables, .arena = &p->arena};
 
-	if (!vec_reserve(&p->masks, &p->mask_capacity, shapes->n + 1, sizeof(*p->masks)))
+	if (!vec_reserve(&p->masks, &p->mask_capacity, shapes->n + 1, sizeof(*p->masks)) ||
+	    !vec_reserve(&p->certain, &p->certain_capacity, shapes->n + 1, sizeof(*p->certain)) ||
+	    !vec_reserve(&p->plain, &p->plain_capacity, shapes->n + 1, sizeof(*p->plain)))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < shapes->n; i++) {
 		a.shape = &shapes->rows[i];
-		p->masks[i] = 0;
-		for (uint32_t s = 0; s < p->n; s++)
-			if (set_possible(p, &a, &p->sets[s]))
+		p->masks[i] = p->certain[i] = 0;
+		p->plain[i] = (uint8_t)plain_of(tables, a.shape);
+		for (uint32_t s = 0; s < p->n; s++) {
+			bool certain;
+
+			if (set_possible(p, &a, &p->sets[s], &certain))
 				p->masks[i] |= (uint64_t)1 << s;
+			if (certain)
+				p->certain[i] |= (uint64_t)1 << s;
+		}
 	}
 	arena_clear(&p->arena);
 	return 0;

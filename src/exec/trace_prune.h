@@ -12,6 +12,9 @@
 
 #define PRUNE_SETS 64 /* of one plan; more are taken for possible */
 
+/* What a row of a shape is to exec/light_trace.h. */
+enum prune_plain { PLAIN_NOT, PLAIN_SPAN, PLAIN_POINT };
+
 struct prune_set {
 	const void *key; /* the source's node, or the filter's set */
 	const struct plan_expr *predicate;
@@ -28,8 +31,10 @@ struct trace_prune {
 
 	/* Of the segment at hand. */
 	struct segment *segment;
-	uint64_t *masks; /* by shape: bit i is set when set i is possible */
-	size_t mask_capacity;
+	uint64_t *masks;   /* by shape: bit i is set when set i is possible */
+	uint64_t *certain; /* … when every row of it is in the set */
+	uint8_t *plain;    /* enum prune_plain */
+	size_t mask_capacity, certain_capacity, plain_capacity;
 	struct arena arena;
 	struct expr_memo *memo;
 	const uint32_t *codes; /* of the group's rows */
@@ -41,6 +46,12 @@ void trace_prune_done(struct trace_prune *p);
 
 /* A group comes next. */
 int trace_prune_group(struct trace_prune *p, struct segment_group *g);
+
+/* What every row of a shape says; value_unknown() where they differ, or where it is not the shape
+ * that says it. */
+struct value prune_shape_value(const struct segment_tables *tables, const struct shape *shape,
+			       struct slice tracepoint, const struct plan_expr *e,
+			       struct arena *arena);
 
 /* May the trace have tuples? */
 bool trace_prune_possible(const struct trace_prune *p, const struct group_piece *piece);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "exec/trace_eval.h"
-#include "exec/trace_prune.h"
+#include "exec/light_trace.h"
 #include "store/scan.h"
 
 #define GIANT_ROWS  STORE_TRACE_ROWS /* a trace with more is left out, and that is said */
 #define CHUNK_ROWS  16384            /* made at once … */
-#define GAP_ROWS    512 /* … with at most so many that nobody asked for between two traces */
-#define CHECK_EVERY 64  /* traces between two looks at the budget */
+#define GAP_ROWS    512  /* … with at most so many that nobody asked for between two traces */
+#define LIGHT_TRIAL 4096 /* traces after which it is clear whether light ones will do */
+#define CHECK_EVERY 64   /* traces between two looks at the budget */
 
 struct shared {
 	struct query_at *run;
@@ -27,6 +27,9 @@ struct part {
 	uint32_t parts;
 	struct trace_at at;
 	struct trace_prune prune;
+	struct light_trace light;
+	bool light_on;
+	uint64_t light_tried, light_failed, traces_light, rows_light;
 	uint64_t seen;
 	int result;
 	uint32_t *left; /* pieces of the group at hand that were not ruled out */
@@ -165,6 +168,36 @@ static int on_trace(void *context, struct trace_id id, const struct event_ref *r
 
 /* --- groups of whole traces --- */
 
+/* By columns alone, if that will do: else -EAGAIN. */
+static int visit_light(struct part *p, const struct group_piece *piece)
+{
+	struct tuples tuples = {0};
+	int r = look_around(p);
+
+	if (r == 0)
+		r = light_set(&p->light, &p->at, piece);
+	if (r != 0)
+		return r;
+	p->at.env.failed = 0;
+	r = trace_eval(&p->at, p->shared->node, true, &tuples);
+	if (r == 0)
+		r = p->at.env.failed;
+	if (r == 0)
+		r = give_tuples(p, &tuples);
+	trace_at_clear(&p->at);
+	p->at.env.failed = 0;
+	/* Where it nearly never will do, trying costs more than it saves. */
+	p->light_tried++;
+	p->light_failed += r == -EAGAIN;
+	if (p->light_tried >= LIGHT_TRIAL && p->light_failed * 8 > p->light_tried * 7)
+		p->light_on = false;
+	if (r == 0) {
+		p->rows_light += piece->rows;
+		p->traces_light++;
+	}
+	return r;
+}
+
 /* Rows from the first to the last of some traces are made at once: what it costs to find the first
  * of them is paid once. */
 static int visit_pieces(struct part *p, struct segment_group *g, const struct group_piece *pieces,
@@ -199,11 +232,19 @@ static int on_group(void *context, struct segment_group *g, const uint32_t *indi
 	if (r == 0 && !vec_reserve(&p->left, &p->left_capacity, n + 1, sizeof(*p->left)))
 		r = -ENOMEM;
 	p->left_n = 0;
-	for (uint32_t i = 0; r == 0 && i < n; i++)
-		if (trace_prune_possible(&p->prune, &pieces[indices[i]]))
-			p->left[p->left_n++] = indices[i];
-		else
+	if (r == 0 && p->light_on)
+		r = light_group(&p->light, &p->prune, g);
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		if (!trace_prune_possible(&p->prune, &pieces[indices[i]])) {
 			pruned++;
+			continue;
+		}
+		r = p->light_on ? visit_light(p, &pieces[indices[i]]) : -EAGAIN;
+		if (r == -EAGAIN) {
+			p->left[p->left_n++] = indices[i];
+			r = 0;
+		}
+	}
 	for (; r == 0 && from < p->left_n; from = to) {
 		const struct group_piece *first = &pieces[p->left[from]];
 
@@ -218,7 +259,9 @@ static int on_group(void *context, struct segment_group *g, const uint32_t *indi
 		r = visit_pieces(p, g, pieces, p->left + from, to - from);
 	}
 	atomic_fetch_add_explicit(&run->traces_pruned, pruned, memory_order_relaxed);
-	atomic_fetch_add_explicit(&run->traces, pruned, memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->traces, pruned + p->traces_light, memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->rows, p->rows_light, memory_order_relaxed);
+	p->traces_light = p->rows_light = 0;
 	return r;
 }
 
@@ -245,6 +288,8 @@ static int part_init(struct part *p, struct shared *shared, unsigned number, uns
 	int r;
 
 	*p = (struct part){.shared = shared, .number = number, .parts = parts};
+	p->light_on =
+		!(shared->run->rules_off & (RULE_COLUMNS | RULE_PRUNE)) && light_plan(shared->node);
 	r = trace_prune_init(&p->prune, shared->run, shared->node);
 	return r == 0 ? trace_at_init(&p->at, shared->run) : r;
 }
@@ -252,6 +297,7 @@ static int part_init(struct part *p, struct shared *shared, unsigned number, uns
 static void part_done(struct part *p)
 {
 	trace_at_done(&p->at);
+	light_trace_done(&p->light);
 	trace_prune_done(&p->prune);
 	free(p->refs);
 	free(p->batches);

@@ -1,0 +1,350 @@
+/* exec/light_trace.c - a trace of plain spans as its columns have it. */
+#include "exec/light_trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "exec/row_field.h"
+
+#define LIGHT_SPANS_MOST 256 /* in one trace */
+
+void light_trace_done(struct light_trace *l)
+{
+	free(l->trace.blocks);
+	free(l->rows);
+	*l = (struct light_trace){0};
+}
+
+bool light_plan(const struct plan_node *node)
+{
+	switch (node->op) {
+	case PLAN_SOURCE:
+		return (node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS ||
+			node->source.kind == FROM_EVENTS) &&
+		       node->source.instant == INSTANT_BEGIN;
+	case PLAN_SPANSET:
+		return true;
+	case PLAN_HBJOIN:
+	case PLAN_FILTER:
+	case PLAN_PROJECT:
+	case PLAN_UNNEST:
+	case PLAN_PICK:
+	case PLAN_UNION:
+		for (uint32_t i = 0; i < node->input_n; i++)
+			if (!light_plan(node->inputs[i]))
+				return false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int light_group(struct light_trace *l, struct trace_prune *prune, struct segment_group *g)
+{
+	int r;
+
+	l->prune = prune;
+	l->group = g;
+	l->tables = group_tables(g);
+	l->codes = prune->codes;
+	l->times = l->durations = NULL;
+	r = group_ids(g, &l->ids);
+	return r == 0 ? group_parents(g, &l->parents) : r;
+}
+
+/* --- the tree --- */
+
+#define NONE        UINT16_MAX
+#define FEW         24   /* up to so many are found by looking at each */
+#define TABLE_SLOTS 1024 /* a power of two, some times LIGHT_SPANS_MOST */
+
+/* The spans of a piece, in the order of their rows. */
+struct gathered {
+	uint32_t n;
+	uint32_t row[LIGHT_SPANS_MOST];
+	uint64_t id[LIGHT_SPANS_MOST];
+	uint16_t parent[LIGHT_SPANS_MOST];
+	uint16_t first[LIGHT_SPANS_MOST], next[LIGHT_SPANS_MOST]; /* children */
+	uint16_t block[LIGHT_SPANS_MOST];
+	uint16_t roots;
+};
+
+static int gather(struct light_trace *l, const struct group_piece *piece, struct gathered *s)
+{
+	s->n = 0;
+	l->points = false;
+	for (uint32_t row = piece->first; row < piece->first + piece->rows; row++) {
+		enum prune_plain plain = (enum prune_plain)l->prune->plain[l->codes[row]];
+
+		if (plain == PLAIN_POINT) {
+			l->points = true;
+			continue;
+		}
+		if (plain != PLAIN_SPAN || s->n == LIGHT_SPANS_MOST || l->ids[row] == 0)
+			return -EAGAIN;
+		s->row[s->n] = row;
+		s->id[s->n++] = l->ids[row];
+	}
+	return 0;
+}
+
+/* Everybody's parent; a span whose parent never came is a root.  -EAGAIN: an id came twice. */
+static int parents_few(const struct light_trace *l, struct gathered *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint64_t up = l->parents[s->row[i]];
+
+		s->parent[i] = NONE;
+		for (uint32_t k = 0; k < s->n; k++) {
+			if (s->id[k] == s->id[i] && k != i)
+				return -EAGAIN;
+			if (s->id[k] == up)
+				s->parent[i] = (uint16_t)k;
+		}
+	}
+	return 0;
+}
+
+static uint32_t slot_of(uint64_t id)
+{
+	return (uint32_t)((id * 0x9e3779b97f4a7c15ULL) >> 54) & (TABLE_SLOTS - 1);
+}
+
+static int parents_many(const struct light_trace *l, struct gathered *s)
+{
+	uint16_t table[TABLE_SLOTS];
+
+	memset(table, 0xff, sizeof(table));
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t at = slot_of(s->id[i]);
+
+		for (; table[at] != NONE; at = (at + 1) & (TABLE_SLOTS - 1))
+			if (s->id[table[at]] == s->id[i])
+				return -EAGAIN;
+		table[at] = (uint16_t)i;
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint64_t up = l->parents[s->row[i]];
+
+		s->parent[i] = NONE;
+		for (uint32_t at = slot_of(up); up && table[at] != NONE;
+		     at = (at + 1) & (TABLE_SLOTS - 1))
+			if (s->id[table[at]] == up)
+				s->parent[i] = table[at];
+	}
+	return 0;
+}
+
+/* Blocks in pre-order.  -EAGAIN: some are in a cycle. */
+static int tree_order(struct light_trace *l, struct gathered *s)
+{
+	struct trace_block *blocks = l->trace.blocks;
+	uint16_t at;
+	uint32_t n = 0;
+
+	s->roots = NONE;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->first[i] = NONE;
+	for (uint32_t i = s->n; i-- > 0;) {
+		uint16_t *list = s->parent[i] == NONE ? &s->roots : &s->first[s->parent[i]];
+
+		s->next[i] = *list;
+		*list = (uint16_t)i;
+	}
+	for (at = s->roots; at != NONE;) {
+		uint16_t up = s->parent[at];
+
+		blocks[n] = (struct trace_block){.parent = TRACE_NONE, .last = n};
+		if (up != NONE) {
+			blocks[n].parent = s->block[up];
+			blocks[n].depth = blocks[s->block[up]].depth + 1;
+			blocks[s->block[up]].child_n++;
+		}
+		l->rows[n] = s->row[at];
+		s->block[at] = (uint16_t)n++;
+		if (s->first[at] != NONE) {
+			at = s->first[at];
+			continue;
+		}
+		while (at != NONE && s->next[at] == NONE)
+			at = s->parent[at];
+		if (at != NONE)
+			at = s->next[at];
+	}
+	if (n != s->n)
+		return -EAGAIN;
+	for (uint32_t i = n; i-- > 0;) {
+		uint32_t up = blocks[i].parent;
+
+		if (up != TRACE_NONE && blocks[i].last > blocks[up].last)
+			blocks[up].last = blocks[i].last;
+	}
+	l->trace.block_n = n;
+	return 0;
+}
+
+int light_set(struct light_trace *l, struct trace_at *at, const struct group_piece *piece)
+{
+	struct gathered spans;
+	int r = gather(l, piece, &spans);
+
+	if (r == 0)
+		r = spans.n <= FEW ? parents_few(l, &spans) : parents_many(l, &spans);
+	if (r < 0)
+		return r;
+	if (!vec_reserve(&l->trace.blocks, &l->block_capacity, spans.n + 1,
+			 sizeof(*l->trace.blocks)) ||
+	    !vec_reserve(&l->rows, &l->row_capacity, spans.n + 1, sizeof(*l->rows)))
+		return -ENOMEM;
+	r = tree_order(l, &spans);
+	if (r < 0)
+		return r;
+	trace_at_clear(at);
+	at->light = l;
+	at->trace = &l->trace;
+	at->id = piece->id;
+	at->refs = NULL;
+	at->ref_n = 0;
+	at->sample = (struct sample){.weight = 1, .trace = trace_number(piece->id)};
+	return 0;
+}
+
+/* --- what is asked of it --- */
+
+static const struct shape *shape_of(const struct light_trace *l, uint32_t block)
+{
+	return &tables_shapes(l->tables)->rows[l->codes[l->rows[block]]];
+}
+
+static bool need_times(struct light_trace *l)
+{
+	if (!l->times &&
+	    (group_times(l->group, &l->times) < 0 || group_durations(l->group, &l->durations) < 0))
+		l->times = l->durations = NULL;
+	return l->times && l->durations;
+}
+
+uint64_t light_time(const struct trace_at *at, struct element el)
+{
+	struct light_trace *l = at->light;
+
+	return need_times(l) ? l->times[l->rows[el.index]] : 0;
+}
+
+uint64_t light_id(const struct trace_at *at, struct element el)
+{
+	return at->light->ids[at->light->rows[el.index]];
+}
+
+struct slice light_host(struct trace_at *at, struct element el)
+{
+	const struct light_trace *l = at->light;
+	const struct shape *s = shape_of(l, el.index);
+	const struct batch *b = tables_batch(l->tables);
+
+	return value_slice(resource_field(
+		b, &b->resources[s->resource],
+		tables_text(l->tables, tables_sender(l->tables, s->resource)), F_HOST, &at->arena));
+}
+
+static struct value unknown(struct trace_at *at)
+{
+	if (at->env.failed == 0)
+		at->env.failed = -EAGAIN;
+	return value_nil();
+}
+
+static struct value own_field(struct trace_at *at, struct element el, enum plan_field field)
+{
+	struct light_trace *l = at->light;
+	const struct trace_block *b = &l->trace.blocks[el.index];
+	uint32_t row = l->rows[el.index];
+
+	switch (field) {
+	case F_TRACE_ID:
+		return trace_id_value(at->id, &at->arena);
+	case F_SPAN_ID:
+		return span_id_value(l->ids[row], &at->arena);
+	case F_PARENT_ID:
+		return span_id_value(l->parents[row], &at->arena);
+	case F_ELEMENT:
+		return element_value(at->id, l->ids[row], &at->arena);
+	case F_CHILD_COUNT:
+		return value_int(b->child_n);
+	case F_HOST: {
+		struct slice host = light_host(at, el);
+
+		return host.n ? value_text(host) : value_nil();
+	}
+	case F_TIME:
+	case F_START:
+	case F_END:
+	case F_DURATION:
+		if (!need_times(l))
+			return unknown(at);
+		if (field == F_DURATION)
+			return duration_value(l->times[row], l->times[row] + l->durations[row]);
+		return time_value(l->times[row] + (field == F_END ? l->durations[row] : 0));
+	case F_TRACE_SPANS:
+		return value_int((int64_t)l->trace.block_n);
+	default:
+		return unknown(at);
+	}
+}
+
+struct value light_value(struct trace_at *at, struct element el, const struct plan_expr *e)
+{
+	const struct light_trace *l = at->light;
+	struct value v;
+
+	if (el.kind != ELEMENT_BLOCK || el.at_end)
+		return unknown(at);
+	v = prune_shape_value(l->tables, shape_of(l, el.index), at->tracepoint, e, &at->arena);
+	if (v.type != V_UNKNOWN)
+		return v;
+	return e->kind == X_FIELD ? own_field(at, el, e->field.field) : unknown(at);
+}
+
+/* Only the tree is certain.  Beside it, one can only have come before the other through the two
+ * children of what they have in common, the one over before the other began: then somebody with
+ * the whole trace has to say. */
+int light_before(const struct trace_at *at, struct element a, struct element b)
+{
+	struct light_trace *l = at->light;
+	const struct trace *t = &l->trace;
+	uint32_t x = a.index, y = b.index;
+	uint64_t over, began;
+
+	if (x == y || trace_is_ancestor(t, y, x))
+		return 0;
+	if (trace_is_ancestor(t, x, y))
+		return 1;
+	while (t->blocks[x].parent != t->blocks[y].parent) {
+		if (t->blocks[x].depth >= t->blocks[y].depth)
+			x = t->blocks[x].parent;
+		else
+			y = t->blocks[y].parent;
+	}
+	if (!need_times(l))
+		return -EAGAIN;
+	over = l->times[l->rows[x]] + l->durations[l->rows[x]];
+	began = l->times[l->rows[y]];
+	if (l->times[l->rows[x]] == 0 || began == 0 || over < l->times[l->rows[x]])
+		return -EAGAIN;
+	return over > began ? 0 : -EAGAIN;
+}
+
+int light_member(const struct trace_at *at, uint32_t block, const void *key)
+{
+	const struct light_trace *l = at->light;
+	uint32_t code = l->codes[l->rows[block]];
+
+	for (uint32_t i = 0; i < l->prune->n; i++)
+		if (l->prune->sets[i].key == key) {
+			if (!(l->prune->masks[code] >> i & 1))
+				return 0;
+			return l->prune->certain[code] >> i & 1 ? 1 : -1;
+		}
+	return -1;
+}
