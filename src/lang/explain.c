@@ -126,8 +126,11 @@ static void operator_text(const struct plan_expr *e, const struct plan_column *c
 		return;
 	}
 	if (e->n == 1) {
-		buffer_text(out, plan_operator_name(e->op));
+		bool nested = e->args[0]->kind == X_OP && e->args[0]->n == 2;
+
+		buffer_printf(out, "%s%s", plan_operator_name(e->op), nested ? "(" : "");
 		plan_expr_text(e->args[0], columns, out);
+		buffer_text(out, nested ? ")" : "");
 		return;
 	}
 	for (uint32_t i = 0; i < 2; i++) {

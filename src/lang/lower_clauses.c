@@ -2,6 +2,7 @@
  *
  * Two passes over the expressions: the first only finds what each alias must bring along, so that
  * its source knows its columns; then the joins are built and the columns have numbers. */
+#include "base/cleanup.h"
 #include "lang/lower_int.h"
 
 #define MAX_JOINS 32
@@ -356,7 +357,7 @@ static bool select_items(struct lower *l, struct scope_of *s, const struct ast_c
 	size_t n = c->select ? c->select->items.n : 0;
 
 	out->n = 0;
-	if (!output_alloc(l, out, n ? n : input->column_n + 1))
+	if (!output_alloc(l, out, n ? n : MAX((size_t)input->column_n, c->n_keys) + 1))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const struct ast_item *item = &c->select->items.items[i];
@@ -367,7 +368,15 @@ static bool select_items(struct lower *l, struct scope_of *s, const struct ast_c
 		out->columns[out->n].name = item->label;
 		out->columns[out->n++].type = out->exprs[i]->type;
 	}
-	for (uint32_t i = 0; n == 0 && i < input->column_n; i++) {
+	/* Without Select: of groups their keys, of tuples everything. */
+	for (size_t i = 0; n == 0 && c->grouped && i < c->n_keys; i++) {
+		out->exprs[i] = build_column(&l->b, (uint32_t)i, s->keys[i]->type);
+		if (!out->exprs[i])
+			return false;
+		out->columns[out->n++] =
+			(struct plan_column){.name = c->keys[i].label, .type = s->keys[i]->type};
+	}
+	for (uint32_t i = 0; n == 0 && !c->grouped && i < input->column_n; i++) {
 		out->exprs[out->n] = build_column(&l->b, i, input->columns[i].type);
 		if (!out->exprs[out->n])
 			return false;

@@ -7,8 +7,11 @@
 #include "fuzz.h"
 #include "lang/ast_dump.h"
 #include "lang/check.h"
+#include "lang/explain.h"
 #include "lang/format.h"
+#include "lang/lower.h"
 #include "lang/parse.h"
+#include "lang/rewrite.h"
 
 static void diags_look(const struct diags *diags, struct slice text)
 {
@@ -27,6 +30,30 @@ static void diags_look(const struct diags *diags, struct slice text)
 	buffer_done(&out);
 }
 
+/* What makes sense can be planned, or is refused with a reason; plans can be explained. */
+static void plan_look(const struct ast_program *program, struct diags *diags)
+{
+	for (const struct ast_statement *s = program->first; s; s = s->next) {
+		struct buffer out = {0};
+		struct plan plan;
+
+		if (s->kind != AST_STATEMENT_QUERY)
+			continue;
+		if (lang_lower(program, s->query, diags, &plan) < 0) {
+			if (diags->errors == 0)
+				abort();
+			continue;
+		}
+		plan_explain(&plan, &out);
+		plan_explain_live(&plan, &out);
+		if (plan_rewrite(&plan, 0) < 0)
+			abort();
+		plan_explain(&plan, &out);
+		buffer_done(&out);
+		plan_done(&plan);
+	}
+}
+
 /* The tree as text; false if there are mistakes. */
 static bool tree(struct slice text, enum lang_dialect dialect, struct buffer *out)
 {
@@ -43,6 +70,8 @@ static bool tree(struct slice text, enum lang_dialect dialect, struct buffer *ou
 	good = diags.errors == 0;
 	if (good && lang_check(program, NULL, &arena, &diags) < 0)
 		abort();
+	if (good && diags.errors == 0)
+		plan_look(program, &diags);
 	diags_look(&diags, text);
 	arena_done(&arena);
 	return good;
