@@ -84,11 +84,14 @@ static bool found(struct http_request *req, struct api *api, const struct route_
  */
 static struct route_match find(const struct http_request *req)
 {
-	const struct slice prefix = SLICE("/tempo/");
+	const struct slice prefix = SLICE("/tempo/"), lens = SLICE("/zipkin/api/");
 
 	if (req->tag == SERVICE_HTTP && slice_starts(req->path, prefix))
 		return route_find(routes, req->method, slice_from(req->path, prefix.n - 1),
 				  SERVICE_TEMPO);
+	/* Zipkin's UI asks beside itself. */
+	if (req->tag == SERVICE_ZIPKIN && slice_starts(req->path, lens))
+		return route_find(routes, req->method, slice_from(req->path, 7), SERVICE_ZIPKIN);
 	return route_find(routes, req->method, req->path, (unsigned)req->tag);
 }
 

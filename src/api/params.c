@@ -146,6 +146,23 @@ static int take_cursor(struct parser *p, struct slice value)
 	return 0;
 }
 
+/* "i/n": one of n parts.  Whether they are numbered from 0 or from 1 does not matter. */
+static int take_partition(struct parser *p, struct slice value)
+{
+	struct slice rest = value, part = slice_cut(&rest, '/');
+	uint64_t i, n;
+
+	if (slice_parse_u64(part, &i) < 0 || slice_parse_u64(rest, &n) < 0 || n < 1 ||
+	    n > PARAMS_MAX_PARTS || i > n)
+		return error_set(
+			p->error, -EINVAL,
+			"partition: '%.*s' is not i/n with i from 0 to n - 1 and n up to %d",
+			SLICE_ARG(slice_first(value, 60)), PARAMS_MAX_PARTS);
+	p->out->query.part = (uint32_t)(i % n);
+	p->out->query.parts = (uint32_t)n;
+	return 0;
+}
+
 void cursor_format(const struct trace_summary *row, char out[CURSOR_TEXT_BYTES])
 {
 	char id[TRACE_ID_HEX + 1];
@@ -166,7 +183,7 @@ static const struct {
 	{"start", true, take_start},     {"end", true, take_end},
 	{"errors", true, take_errors},   {"order", false, take_order},
 	{"limit", false, take_limit},    {"cursor", false, take_cursor},
-	{"format", false, take_format},
+	{"format", false, take_format},  {"partition", true, take_partition},
 };
 
 static int take(struct parser *p, struct slice name, struct slice value)

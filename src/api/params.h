@@ -8,6 +8,7 @@
 
 #define PARAMS_MAX_TAGS  63 /* as store/span_match.h */
 #define PARAMS_MAX_LIMIT 10000
+#define PARAMS_MAX_PARTS 4096
 
 /* A search, read. */
 struct params {
@@ -17,8 +18,8 @@ struct params {
 };
 
 /* Reads service, operation, tag, minDuration, maxDuration, start, end, errors, order, limit,
- * cursor and format.  -EINVAL with a sentence naming the parameter and what would be right; unknown
- * names are refused, too, with the nearest known one.  -ENOMEM. */
+ * cursor, format and partition.  -EINVAL with a sentence naming the parameter and what would be
+ * right; unknown names are refused, too, with the nearest known one.  -ENOMEM. */
 int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_params,
 		 struct error *error);
 

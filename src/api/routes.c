@@ -2,6 +2,7 @@
 #include "api/routes.h"
 
 #include "api/backup.h"
+#include "api/bulk.h"
 #include "api/health.h"
 #include "api/jaeger_grpc.h"
 #include "api/jaeger_lists.h"
@@ -125,6 +126,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, services_get},
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},
 	{"GET", "/api/v1/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, trace_get},
+	{"GET", "/api/v1/bulk", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, bulk_get},
 	{"GET", "/api/v1/export", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, export_get},
 	{"POST", "/api/v1/backup", SERVICE_HTTP, ROLE_ADMIN, ROUTE_NO_BODY, "application/json",
 	 backup_post},

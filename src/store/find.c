@@ -95,7 +95,7 @@ int find_whole(struct finding *f, struct trace_id id)
 {
 	struct find_hit hit = {.key.id = id, .segment = FIND_ANYWHERE};
 	struct trace_fold fold;
-	int r = id_set_add(&f->joint, id);
+	int r = store_query_has_part(f->query, id) ? id_set_add(&f->joint, id) : 0;
 
 	if (r <= 0)
 		return r;
@@ -145,6 +145,8 @@ static int find_in_head(struct finding *f, size_t h)
 	/* From the last to arrive to the first: so the hits are soon complete, and the others are
 	 * ruled out by their times. */
 	for (uint32_t t = mark.traces; r == 0 && t-- > 0;) {
+		if (!store_query_has_part(f->query, runs_trace_id(runs, t)))
+			continue;
 		event_set_clear(&set);
 		if (!runs_events(runs, mark, t, &set))
 			r = -ENOMEM;

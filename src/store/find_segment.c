@@ -168,6 +168,8 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 
 	if (f->query->from_ns && p->start_ns < f->query->from_ns)
 		return 0;
+	if (!store_query_has_part(f->query, p->id))
+		return 0;
 	/* Longer than this it may be, if it goes on elsewhere; later it cannot begin. */
 	if (!find_may_enter(f, p->start_ns, at->open ? INT64_MAX : p->duration_ns))
 		return 0;

@@ -187,6 +187,8 @@ static int collect_hits(const struct memory_store *m, const struct store_query *
 	for (uint32_t i = 0; r == 0 && i < mark.traces; i++) {
 		struct trace_key key = {.id = runs_trace_id(&m->runs, i)};
 
+		if (!store_query_has_part(q, key.id))
+			continue;
 		event_set_clear(&set);
 		if (!runs_events(&m->runs, mark, i, &set)) {
 			r = -ENOMEM;

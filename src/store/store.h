@@ -100,13 +100,29 @@ struct store_query {
 	int64_t min_duration_ns; /* of the trace; 0: no bound */
 	int64_t max_duration_ns;
 	int64_t from_ns, to_ns; /* the trace starts in [from, to); 0: no bound */
-	size_t limit;           /* 0: 20 */
+	/* Only traces in part `part` of `parts`, by a hash of their ids: the parts are disjoint,
+	 * about equal, and together everything.  parts 0: all. */
+	uint32_t part, parts;
+	size_t limit; /* 0: 20 */
 	enum store_order order;
 	/* Keyset paging: only traces that sort behind this one. */
 	bool after;
 	int64_t after_start_ns, after_duration_ns;
 	struct trace_id after_id;
 };
+
+/* Is the trace in the part that the query asks for?  The hash has nothing to do with those that
+ * traces are sampled by, so parts are equal among sampled traces, too. */
+static inline bool store_query_has_part(const struct store_query *q, struct trace_id id)
+{
+	uint64_t hash;
+
+	if (q->parts <= 1)
+		return true;
+	hash = (load_be64(id.b) ^ load_be64(id.b + 8) * 0x9e3779b97f4a7c15ULL) *
+	       0xd6e8feb86659fd93ULL;
+	return (hash >> 32) % q->parts == q->part;
+}
 
 /* One trace of a search's answer.  Texts lie in the answer's arena. */
 struct trace_summary {
@@ -208,9 +224,9 @@ void store_bulk_done(struct store_bulk *bulk);
 /* 1 and some rows (event_set_done()); 0 behind the last; a negative errno. */
 int store_bulk_next(struct store_bulk *bulk, struct event_set *ret_set);
 
-/* Everything there is at once, for small stores.  In the order of arrival as far as the engine still
- * knows it; the rows of a trace are in any case.  -E2BIG when it is too much to be held at once:
- * read the feed instead. */
+/* Everything there is at once, for small stores.  In the order of arrival as far as the engine
+ * still knows it; the rows of a trace are in any case.  -E2BIG when it is too much to be held at
+ * once: read the feed instead. */
 int store_all(struct store *s, struct event_set *ret_set);
 
 /* --- the feed: everything that was acknowledged, once, to whoever needs to see all of it --- */
