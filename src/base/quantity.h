@@ -10,8 +10,9 @@
  * (KB and MB, too: nobody who sets a limit means 1000).  -EINVAL, -ERANGE. */
 int size_parse(struct slice text, int64_t *ret_bytes);
 
-/* Go's durations: "1h30m", "1.5s", "250ms", "10us", "10µs", "7ns", with a sign; "0"; and "2d", "1w" for
- * days and weeks.  A bare number other than 0 is refused: its unit would be a guess.  -EINVAL, -ERANGE. */
+/* Go's durations: "1h30m", "1.5s", "250ms", "10us", "10µs", "7ns", with a sign; "0"; and "2d", "1w"
+ * for days and weeks.  A bare number other than 0 is refused: its unit would be a guess.  -EINVAL,
+ * -ERANGE. */
 int duration_parse(struct slice text, int64_t *ret_ns);
 
 /* A moment: RFC 3339 ("2026-01-02T03:04:05.678Z", "…+02:00", a blank for the T, or only a date); a

@@ -83,7 +83,7 @@ static void nonsense_is_refused_with_a_way_out(void **state)
 	static const struct {
 		const char *text, *wanted;
 	} rows[] = {
-#include "check_cases.h"
+#include "check_cases.inc"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
