@@ -87,7 +87,10 @@ struct ast_expr *parser_path(struct parser *p)
 	struct ast_expr *e;
 
 	if (dotted) {
-		if (!dot_take(p, &parts, true)) {
+		/* .5 by itself is a number; glued to something else it is nothing. */
+		bool number = parser_kind(p, 1) == TOKEN_INT || parser_kind(p, 1) == TOKEN_FLOAT;
+
+		if (number || !dot_take(p, &parts, true)) {
 			parser_take(p);
 			parser_unexpected(p, "the name of an attribute behind the dot");
 		} else {

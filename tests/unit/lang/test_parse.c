@@ -58,6 +58,7 @@ static void operators_bind_as_documented(void **state)
 		{"span.b-c", "span.b-c\n"},
 		{"span.b - c", "(- span.b c)\n"},
 		{"a.5.2xx", "a.5.2xx\n"},
+		{".5xx", ".5xx\n"},
 		{".5 + 0.5 + 1e3 + 0x1F", "(+ (+ (+ 0.5 0.5) 1000) 31)\n"},
 		{"1h30m", "5400000000000ns\n"},
 		{"rate() by (x, y)", "(by (rate) x y)\n"},
