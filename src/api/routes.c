@@ -6,6 +6,7 @@
 #include "api/health.h"
 #include "api/jaeger_grpc.h"
 #include "api/jaeger_lists.h"
+#include "api/jaeger_metrics.h"
 #include "api/jaeger_traces.h"
 #include "api/jaeger_v3.h"
 #include "api/metrics.h"
@@ -69,6 +70,14 @@ const struct route routes[] = {
 	{"GET", "/api/operations", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_operations},
 	{"GET", "/api/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_traces},
 	{"GET", "/api/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_trace},
+	{"GET", "/api/metrics/latencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_metrics_latencies},
+	{"GET", "/api/metrics/calls", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_metrics_calls},
+	{"GET", "/api/metrics/errors", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_metrics_errors},
+	{"GET", "/api/metrics/minstep", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 jaeger_metrics_min_step},
 	{"GET", "/api/dependencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 jaeger_dependencies},
 	{"GET", "/api/v3/services", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
