@@ -36,10 +36,13 @@ static void collect(struct trace_prune *p, const struct plan_node *node)
 		collect(p, node->inputs[i]);
 }
 
+static bool about_spans(const struct plan_node *node);
+
 int trace_prune_init(struct trace_prune *p, struct query_at *run, const struct plan_node *node)
 {
 	*p = (struct trace_prune){.run = run, .node = node};
 	p->off = run->rules_off & RULE_PRUNE;
+	p->about_spans = about_spans(node);
 	collect(p, node);
 	return expr_memo_new(&p->memo);
 }
@@ -294,15 +297,36 @@ static bool node_may(const struct trace_prune *p, uint64_t mask, const struct pl
 	}
 }
 
-/* No element of it lies in the range: only where elements lie between its begin and its end. */
+/* Are the elements that the range is about spans?  They begin when their trace does or later, and
+ * not after its end; points may lie anywhere. */
+static bool about_spans(const struct plan_node *node)
+{
+	switch (node->op) {
+	case PLAN_SPANSET:
+		return true;
+	case PLAN_SOURCE:
+		return (node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS) &&
+		       node->source.instant == INSTANT_BEGIN;
+	case PLAN_FILTER:
+	case PLAN_PROJECT:
+	case PLAN_UNNEST:
+	case PLAN_PICK:
+	case PLAN_HBJOIN: /* its partners may lie outside */
+		return about_spans(node->inputs[0]);
+	default:
+		return false;
+	}
+}
+
+/* No span of it begins in the range. */
 static bool outside(const struct trace_prune *p, const struct group_piece *piece)
 {
 	const struct plan_range *r = &p->run->range;
 
-	if (piece->start_ns == 0 || piece->duration_ns < 0)
+	if (!p->about_spans || piece->start_ns <= 0 || piece->duration_ns < 0)
 		return false;
-	return r->to_ns && piece->start_ns >= r->to_ns &&
-	       p->node->op == PLAN_SPANSET; /* spans begin when the trace does, or later */
+	return (r->to_ns && piece->start_ns >= r->to_ns) ||
+	       (r->from_ns && piece->duration_ns < r->from_ns - piece->start_ns);
 }
 
 bool trace_prune_possible(const struct trace_prune *p, const struct group_piece *piece)

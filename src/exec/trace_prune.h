@@ -26,6 +26,7 @@ struct trace_prune {
 	struct query_at *run;
 	const struct plan_node *node;
 	bool off;
+	bool about_spans; /* what the range is about */
 	struct prune_set sets[PRUNE_SETS];
 	uint32_t n;
 
