@@ -401,6 +401,31 @@ static void a_dropped_cursor_holds_nothing_up(void **state)
 	folder_remove(dir);
 }
 
+/* --- ids that compress --- */
+
+/* Ids of 64 bits, one behind the other: a list of them takes far less than their own bytes. */
+static void traces_with_simple_ids_may_all_be_split(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	for (uint32_t half = 0; half < 2; half++) {
+		struct batch *b = batch_for("front", 1);
+
+		for (uint32_t i = 0; i < 3000; i++)
+			span_add(b, i, 2 * i + half + 1, 0, 1000, 2000);
+		assert_int_equal(put(s, sealed(b)), 0);
+		assert_int_equal(engine_flush(s), 0);
+	}
+	assert_int_equal(rows_of(s, 77), 2);
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0});
+	assert_int_equal(segments_of(s), 2);
+	assert_int_equal(rows_of(s, 2999), 2);
+	store_close(s);
+	folder_remove(dir);
+}
+
 /* --- a giant --- */
 
 #define GIANT_SPANS 160000
@@ -584,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_store_without_its_manifest_is_not_taken_for_empty),
 		cmocka_unit_test(the_feed_gives_each_row_once_through_flush_and_compaction),
 		cmocka_unit_test(a_dropped_cursor_holds_nothing_up),
+		cmocka_unit_test(traces_with_simple_ids_may_all_be_split),
 		cmocka_unit_test(a_giant_passes_through_everything_in_parts),
 		cmocka_unit_test(writers_readers_and_background_work_do_not_disturb_each_other),
 	};
