@@ -147,7 +147,7 @@ const struct command command_store = {
 		"check reads everything and verifies every checksum and invariant; findings are one line each and name "
 		"file and block; the exit code is 1 if something is damaged. What a crash leaves behind, and the next start "
 		"tidies up, is said and is no damage.\n\n"
-		"stat says how much there is. compact merges segments into as few as possible. export writes all traces, "
+		"stat says how much there is. compact merges segments into as few as possible, and applies the folder's rules for thinning. export writes all traces, "
 		"streamed, in any format that causet-export(1) knows.\n\n"
 		"repair moves damaged files to set-aside/ and keeps what can be read of them, makes a lost manifest again, "
 		"cuts off the unfinished end of the log, and says exactly what is lost; the exit code is 4 if anything is.\n\n"

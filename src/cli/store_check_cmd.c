@@ -1,10 +1,12 @@
 /* cli/store_check_cmd.c - `causet store check`, `stat`, `repair` and `compact`. */
 #include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli_store.h"
 #include "cli/progress.h"
+#include "server/thin_follow.h"
 #include "store/store_repair.h"
 #include "wire/json_writer.h"
 
@@ -230,6 +232,25 @@ int store_repair_run(struct cli *cli, const struct store_values *v, int argc, ch
 
 /* --- compact --- */
 
+/* The rules of the folder's own catalogue, as its server would follow them. */
+static int rules_follow(struct cli *cli, const struct store_folder *folder, struct store *s)
+{
+	const char *path = arena_printf(&cli->arena, "%s/" CATALOG_FILE, folder->data);
+	struct error e = {0};
+	struct catalog *cat;
+	uint64_t generation = 0;
+	int r;
+
+	if (!path || access(path, F_OK) < 0)
+		return EXIT_OK; /* a store alone has no rules */
+	r = catalog_open(folder->data, &cat, &e);
+	if (r == 0) {
+		r = thin_follow(cat, s, &generation, &e);
+		catalog_close(cat);
+	}
+	return r < 0 ? cli_fail(cli, EXIT_FAILED, "%s", e.text) : EXIT_OK;
+}
+
 int store_compact_run(struct cli *cli, const struct store_values *v, int argc, char **argv)
 {
 	_cleanup_(store_folder_close)
@@ -245,6 +266,11 @@ int store_compact_run(struct cli *cli, const struct store_values *v, int argc, c
 		code = store_folder_engine(cli, &folder, &s);
 	if (code)
 		return code;
+	code = rules_follow(cli, &folder, s);
+	if (code) {
+		store_close(s);
+		return code;
+	}
 	r = engine_flush(s);
 	before = store_stats(s);
 	progress = progress_start(cli, "rows");
@@ -266,9 +292,14 @@ int store_compact_run(struct cli *cli, const struct store_values *v, int argc, c
 		put_u64(&w, "bytesBefore", before.segment_bytes);
 		put_u64(&w, "segments", after.segments);
 		put_u64(&w, "bytes", after.segment_bytes);
+		put_u64(&w, "thinnedTraces", after.thinned[THINNED_DROPPED]);
 		json_end_object(&w);
 		buffer_byte(&out, '\n');
 	} else if (!cli->quiet) {
+		if (after.thinned[THINNED_DROPPED] > 0)
+			buffer_printf(&out,
+				      "%" PRIu64 " traces left out by the rules for thinning\n",
+				      after.thinned[THINNED_DROPPED]);
 		buffer_printf(&out, "%" PRIu64 " segments, %s; before: %" PRIu64 ", %s\n",
 			      after.segments, store_size(cli, after.segment_bytes), before.segments,
 			      store_size(cli, before.segment_bytes));

@@ -35,6 +35,11 @@ static void merge_done(struct merge *m)
 	thin_free(m->thin);
 	thinning_unref(m->thinning);
 	free(m->dropped);
+	free(m->joint);
+	free(m->listed);
+	free(m->gone);
+	if (m->has_now)
+		snapshot_done(&m->now);
 	view_unref(m->view);
 }
 
@@ -162,7 +167,9 @@ int merge_group_fetch(struct merge *m, const struct piece *p, struct opened **re
 
 static int rows_flush(struct merge *m)
 {
-	int r = m->ref_n ? segment_writer_add(m->writer, m->refs, m->ref_n) : 0;
+	int r = m->ref_n == 0 ? 0
+		: m->passing  ? merge_rows_write_passed(m)
+			      : segment_writer_add(m->writer, m->refs, m->ref_n);
 
 	m->ref_n = 0;
 	return r;
@@ -258,9 +265,11 @@ static int finish(struct merge *m, const uint64_t *inputs, struct segment_info *
 	struct view *now = engine_view(m->engine);
 	int r = split_mark(now, m->split, m->trace_n, inputs, m->input_n);
 
-	view_unref(now);
 	if (r == 0)
 		r = split_list(m->split, m->trace_n, &split, &seal.split_n);
+	if (r == 0)
+		r = merge_dropped_list(m, now, &split, &seal.split_n);
+	view_unref(now);
 	if (r < 0)
 		return r;
 	seal.split = split;
@@ -346,6 +355,7 @@ static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_
 	size_t first = 0;
 	int r;
 
+	m.now_ns = pace->now_ns ? pace->now_ns : clock_wall_ns();
 	pthread_mutex_lock(&e->files);
 	r = engine_tidy(e);
 	m.view = engine_view(e);
@@ -354,9 +364,8 @@ static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_
 	if (m.input_n > 0)
 		m.mark = m.view->segments[first]->row.thinned;
 	else if (r == 0 && m.thinning)
-		m.input_n = compact_pick_thin(e, m.view, m.thinning,
-					      pace->now_ns ? pace->now_ns : clock_wall_ns(), &first,
-					      &m.rule, &m.mark);
+		m.input_n = compact_pick_thin(e, m.view, m.thinning, m.now_ns, &first, &m.rule,
+					      &m.mark);
 	if (m.input_n > 0)
 		m.number = engine_number(e);
 	pthread_mutex_unlock(&e->files);

@@ -56,8 +56,18 @@ struct merge {
 	struct thin_rule alone;       /* the rule, for any age: the segment is old enough */
 	struct thin_rules rules;
 	struct thin *thin;
-	bool *dropped;      /* of `split`, once that is sorted by hash */
-	uint64_t untouched; /* traces that were left as they are: not whole here, or too large */
+	int64_t now_ns;
+	struct snapshot now; /* where pieces of a trace may lie besides */
+	bool has_now;
+	struct trace_id *listed; /* by segments the rule has been at, sorted */
+	size_t listed_n, listed_capacity;
+	uint8_t *joint;     /* enum joint of each of `split`, once that is sorted by hash … */
+	bool *dropped;      /* … and whether it was left out */
+	uint64_t untouched; /* traces that were left as they are: some piece is too young */
+	bool passing;       /* rows that are written have passed this threshold: */
+	uint64_t threshold;
+	struct trace_id *gone; /* dropped here, or from an input before */
+	size_t gone_n, gone_capacity;
 };
 
 /* The piece behind the last one of the trace that begins at `first`. */
@@ -69,7 +79,31 @@ void merge_group_release(struct merge *m, const struct piece *p);
 /* Writes the rows of a trace as they are. */
 int merge_trace_write(struct merge *m, size_t first);
 
+/* --- traces with pieces elsewhere (store/compact_joint.c) --- */
+
+enum joint {
+	JOINT_NONE,    /* all of it is here */
+	JOINT_WHOLE,   /* not all, but all of it can be judged now */
+	JOINT_YOUNG,   /* some of it is too young, or in a head */
+	JOINT_KEPT,    /* it was judged, or left alone, and is still there */
+	JOINT_DROPPED, /* it was judged */
+};
+
+/* Notes what others list.  With m->now, before the first question. */
+int merge_joint_begin(struct merge *m);
+int merge_joint(const struct merge *m, const struct split_trace *t, enum joint *ret_joint);
+/* Has any segment of the view, other than the inputs, rows of the trace?  0, 1, -ENOMEM. */
+int merge_joint_elsewhere(const struct merge *m, const struct view *v, struct trace_id id);
+/* This one was dropped. */
+int merge_dropped_add(struct merge *m, struct trace_id id);
+/* Adds what was dropped, here and from the inputs earlier, and is elsewhere still, to a list of
+ * split traces (from malloc); sorted then. */
+int merge_dropped_list(struct merge *m, const struct view *now, struct trace_id **ids, size_t *n);
+
 /* --- thinning (store/compact_thin.c) --- */
+
+/* Writes m->refs as rows that have passed m->threshold. */
+int merge_rows_write_passed(struct merge *m);
 
 /* First round: looks at every trace.  Afterwards all groups are as before it. */
 int merge_thin_learn(struct merge *m, const uint64_t *inputs);

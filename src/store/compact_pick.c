@@ -11,6 +11,7 @@
 #define PIECES_MOST   ((uint64_t)1 << 20) /* of one merge: its memory */
 #define FAN_IN        4                   /* segments in one merge, when there is much to do */
 #define FEED_BACKLOG  64                  /* segments that may wait for a cursor */
+#define JOINT_LAG_NS  (3600 * NS_PER_S)
 #define SPAN_LEAST_NS (3600 * NS_PER_S)
 #define SPAN_MOST_NS  (24 * 3600 * NS_PER_S)
 
@@ -134,6 +135,10 @@ static bool may_thin(const struct engine *e, const struct view *v, size_t i,
 	const struct view_segment *s = v->segments[i];
 
 	*ret_rule = thinning_rule(t, s->row.received_max_ns, now_ns, ret_mark);
+	if (*ret_rule) /* what came a little later should be old enough, too */
+		*ret_rule = thinning_rule(t, s->row.received_max_ns,
+					  now_ns - MIN((*ret_rule)->after_ns / 8, JOINT_LAG_NS),
+					  ret_mark);
 	return *ret_rule && *ret_mark != s->row.thinned && !atomic_load(&s->damaged) &&
 	       !feed_waits(e, v, s);
 }

@@ -1,8 +1,8 @@
 /* store/compact_thin.c - thinning while segments are merged: two rounds over their traces.
  *
- * A trace is judged only if all of it lies in the inputs.  One with pieces elsewhere, or in a head,
- * stays as it is, and so does one too large to be looked at in one piece: both were chosen without
- * regard to their hash, so sums stay right. */
+ * Whole traces are judged: those with pieces in other segments by all of their rows
+ * (store/compact_joint.c), giants page by page.  One of which something is too young for the rule
+ * stays as it is; that has nothing to do with its hash, so sums stay right. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,30 +32,37 @@ static size_t place_of(const struct merge *m, struct trace_id id)
 	return low; /* it is there: the list was made of the same pieces */
 }
 
-/* Marks what lies elsewhere too. */
-static int apart_mark(struct merge *m, const uint64_t *inputs)
+/* What is to be said of each trace with regard to others that have it, too. */
+static int joints_find(struct merge *m, const uint64_t *inputs)
 {
 	struct engine *e = m->engine;
-	struct snapshot now;
 	int r;
 
-	engine_snapshot(e, &now);
+	engine_snapshot(e, &m->now);
+	m->has_now = true;
 	pthread_mutex_lock(&e->files);
-	r = split_mark(now.view, m->split, m->trace_n, inputs, m->input_n);
+	r = split_mark(m->now.view, m->split, m->trace_n, inputs, m->input_n);
 	pthread_mutex_unlock(&e->files);
-	for (size_t i = 0; r == 0 && i < m->trace_n; i++)
-		m->split[i].split |= snapshot_in_heads(&now, m->split[i].id);
-	snapshot_done(&now);
+	if (r == 0)
+		r = merge_joint_begin(m);
+	for (size_t i = 0; r == 0 && i < m->trace_n; i++) {
+		enum joint joint;
+
+		m->split[i].split |= snapshot_in_heads(&m->now, m->split[i].id);
+		r = merge_joint(m, &m->split[i], &joint);
+		if (r == 0)
+			m->joint[i] = (uint8_t)joint;
+	}
 	return r;
 }
 
-static bool is_judged(const struct merge *m, size_t first)
+static bool is_large(const struct merge *m, size_t first)
 {
 	size_t rows = 0;
 
 	for (size_t i = first, end = merge_trace_end(m, first); i < end; i++)
 		rows += m->pieces[i].rows;
-	return rows < ROWS_AT_ONCE && !m->split[place_of(m, m->pieces[first].id)].split;
+	return rows >= ROWS_AT_ONCE;
 }
 
 /* --- rows --- */
@@ -116,9 +123,9 @@ static int rows_copy(const struct event_ref *refs, size_t n, uint64_t threshold,
 	return r;
 }
 
-/* Writes m->refs as rows that have passed this threshold. */
-static int rows_write_passed(struct merge *m, uint64_t threshold)
+int merge_rows_write_passed(struct merge *m)
 {
+	uint64_t threshold = m->threshold;
 	struct batch **made = calloc(m->ref_n + 1, sizeof(*made));
 	size_t made_n = 0;
 	int r = 0;
@@ -156,26 +163,86 @@ static void groups_reset(struct merge *m)
 		m->inputs[m->pieces[i].input].groups[m->pieces[i].group].left++;
 }
 
+/* --- looking at a trace, wherever its rows are --- */
+
+static int page_add(void *context, const struct event_ref *refs, size_t n)
+{
+	return thin_pages_add(context, refs, n);
+}
+
+static int pages_look(struct merge *m, struct trace_id id)
+{
+	thin_pages_begin(m->thin);
+	return snapshot_trace_pages(&m->now, id, page_add, m->thin);
+}
+
+/* Rows from here when all are here, otherwise from everywhere; page by page if there are many. */
+static int trace_look(struct merge *m, size_t first, struct thin_decision *decision)
+{
+	struct trace_id id = m->pieces[first].id;
+	bool here = m->joint[place_of(m, id)] == JOINT_NONE;
+	struct event_set set = {0};
+	int r = is_large(m, first) ? -E2BIG
+		: here             ? trace_gather(m, first)
+				   : snapshot_trace_most(&m->now, id, ROWS_AT_ONCE, &set);
+
+	if (r == -E2BIG) {
+		r = pages_look(m, id);
+		if (r == 0 && decision)
+			thin_decide_pages(m->thin, decision);
+		else if (r == 0)
+			r = thin_observe_pages(m->thin);
+	} else if (r == 0) {
+		const struct event_ref *refs = here ? m->refs : set.refs;
+		size_t n = here ? m->ref_n : set.n;
+
+		r = decision ? thin_decide(m->thin, refs, n, decision)
+			     : thin_observe(m->thin, refs, n);
+	}
+	m->ref_n = 0;
+	event_set_done(&set);
+	return r;
+}
+
+static bool is_judged(const struct merge *m, size_t first)
+{
+	enum joint joint = m->joint[place_of(m, m->pieces[first].id)];
+
+	return joint == JOINT_NONE || joint == JOINT_WHOLE;
+}
+
+/* What cannot be read elsewhere must not keep the rest from being thinned: such a trace is left. */
+static bool is_elsewhere_bad(struct merge *m, size_t first, int error)
+{
+	uint8_t *joint = &m->joint[place_of(m, m->pieces[first].id)];
+
+	if (*joint == JOINT_NONE || error == -ENOMEM || error == -ECANCELED)
+		return false;
+	*joint = JOINT_YOUNG;
+	return true;
+}
+
 int merge_thin_learn(struct merge *m, const uint64_t *inputs)
 {
-	int r = apart_mark(m, inputs);
+	int r;
 
 	m->dropped = calloc(m->trace_n + 1, sizeof(*m->dropped));
-	if (!m->dropped)
+	m->joint = calloc(m->trace_n + 1, sizeof(*m->joint));
+	if (!m->dropped || !m->joint)
 		return -ENOMEM;
+	r = joints_find(m, inputs);
 	m->alone = *m->rule;
 	m->alone.after_ns = 0;
 	m->rules = (struct thin_rules){&m->alone, 1};
 	if (r == 0)
-		r = thin_new(&m->rules, clock_wall_ns(), &m->thin);
+		r = thin_new(&m->rules, INT64_MAX, &m->thin);
 	for (size_t i = 0; r == 0 && i < m->trace_n; i++) {
 		size_t first = m->traces[i].value;
 
-		if (is_judged(m, first)) {
-			r = trace_gather(m, first);
-			if (r == 0)
-				r = thin_observe(m->thin, m->refs, m->ref_n);
-		}
+		if (is_judged(m, first))
+			r = trace_look(m, first, NULL);
+		if (r < 0 && is_elsewhere_bad(m, first, r))
+			r = 0;
 		if (r == 0)
 			trace_release(m, first);
 	}
@@ -186,26 +253,67 @@ int merge_thin_learn(struct merge *m, const uint64_t *inputs)
 	return 0;
 }
 
-int merge_thin_write(struct merge *m, size_t first)
+/* --- the second round --- */
+
+struct passed {
+	uint64_t most;
+};
+
+static int passed_add(void *context, const struct event_ref *refs, size_t n)
 {
-	struct thin_decision d;
+	struct passed *p = context;
+
+	for (size_t i = 0; i < n; i++)
+		p->most = MAX(p->most, refs[i].batch->kept_threshold);
+	return 0;
+}
+
+static int trace_drop(struct merge *m, size_t first)
+{
+	struct trace_id id = m->pieces[first].id;
+	size_t place = place_of(m, id);
+
+	m->dropped[place] = true;
+	trace_release(m, first);
+	return m->joint[place] == JOINT_NONE ? 0 : merge_dropped_add(m, id);
+}
+
+static int trace_keep(struct merge *m, size_t first, uint64_t threshold)
+{
 	int r;
 
-	if (!is_judged(m, first)) {
+	m->passing = true;
+	m->threshold = threshold;
+	r = merge_trace_write(m, first);
+	m->passing = false;
+	return r;
+}
+
+int merge_thin_write(struct merge *m, size_t first)
+{
+	struct trace_id id = m->pieces[first].id;
+	struct thin_decision d = {0};
+	struct passed passed = {0};
+	int r;
+
+	switch ((enum joint)m->joint[place_of(m, id)]) {
+	case JOINT_YOUNG:
 		m->untouched++;
 		return merge_trace_write(m, first);
+	case JOINT_KEPT:
+		r = snapshot_trace_pages(&m->now, id, passed_add, &passed);
+		if (r < 0 && is_elsewhere_bad(m, first, r))
+			return merge_trace_write(m, first);
+		return r < 0 ? r : trace_keep(m, first, passed.most);
+	case JOINT_DROPPED:
+		return trace_drop(m, first);
+	default:
+		r = trace_look(m, first, &d);
+		if (r < 0)
+			return r;
+		return d.fate == THIN_DROP ? trace_drop(m, first)
+					   : trace_keep(m, first, d.threshold);
 	}
-	r = trace_gather(m, first);
-	if (r == 0)
-		r = thin_decide(m->thin, m->refs, m->ref_n, &d);
-	if (r < 0)
-		return r;
-	if (d.fate == THIN_DROP)
-		m->dropped[place_of(m, m->pieces[first].id)] = true;
-	else
-		r = rows_write_passed(m, d.threshold);
-	trace_release(m, first);
-	return r;
 }
 
 void merge_thin_forget(struct merge *m)

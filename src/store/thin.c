@@ -13,6 +13,7 @@
 #include "store/attr_text.h"
 #include "store/summary.h"
 #include "store/thin_shape.h"
+#include "store/trace_bounds.h"
 
 /* An operation (service and name of the root) with the durations seen, later the cut per rule. */
 struct operation {
@@ -33,6 +34,26 @@ struct shape_count {
 	double n;
 };
 
+/* What both rounds want to know of a trace. */
+struct facts {
+	struct slice service, name;
+	int64_t duration_ns;
+	uint64_t shape;
+	int64_t arrived_ns;
+	uint64_t passed; /* the largest threshold of its rows */
+	struct trace_id id;
+	uint32_t chosen; /* a bit for each rule that chooses it by an attribute */
+	bool error;
+};
+
+/* The trace whose pages come in. */
+struct pages_seen {
+	struct facts facts; /* but for shape and duration; texts lie in the arena */
+	struct trace_bounds bounds;
+	bool rooted, root_first; /* there was a root, and one without a parent */
+	uint64_t root_ns;
+};
+
 struct thin {
 	const struct thin_rules *rules;
 	int64_t now_ns;
@@ -46,17 +67,8 @@ struct thin {
 	size_t shape_n, shape_capacity;
 	struct map by_shape;
 	struct thin_shape shape; /* scratch */
+	struct pages_seen pages;
 	struct thin_counts counts;
-};
-
-/* What both rounds want to know of a trace. */
-struct facts {
-	struct slice service, name;
-	int64_t duration_ns;
-	uint64_t shape;
-	int64_t arrived_ns;
-	uint64_t passed; /* the largest threshold of its rows */
-	bool error;
 };
 
 int thin_rules_check(const struct thin_rules *rules, struct error *error)
@@ -111,6 +123,45 @@ struct thin *thin_free(struct thin *t)
 	return NULL;
 }
 
+static bool range_has(const struct batch *b, struct attr_range range,
+		      const struct thin_attribute *wanted)
+{
+	char room[ATTR_TEXT_MAX];
+
+	for (uint32_t i = range.first; i < range.first + range.count; i++) {
+		const struct attr *a = &b->attrs[i];
+
+		if (glob_match(wanted->key, batch_text(b, a->key)) &&
+		    (wanted->value.n == 0 || glob_match(wanted->value, attr_text(b, a, room))))
+			return true;
+	}
+	return false;
+}
+
+static bool is_chosen(const struct event_ref *refs, size_t n, const struct thin_rule *rule)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct batch *b = refs[i].batch;
+		const struct event *e = event_get(refs[i]);
+
+		for (size_t k = 0; k < rule->attribute_n; k++)
+			if (range_has(b, e->attrs, &rule->attributes[k]) ||
+			    range_has(b, b->resources[e->resource].attrs, &rule->attributes[k]))
+				return true;
+	}
+	return false;
+}
+
+/* By which rules? */
+static uint32_t chosen_of(const struct thin *t, const struct event_ref *refs, size_t n)
+{
+	uint32_t chosen = 0;
+
+	for (size_t i = 0; i < t->rules->n; i++)
+		chosen |= (uint32_t)is_chosen(refs, n, &t->rules->rows[i]) << i;
+	return chosen;
+}
+
 static int facts_of(struct thin *t, const struct event_ref *refs, size_t n, struct facts *ret)
 {
 	struct facts f = {0};
@@ -122,6 +173,9 @@ static int facts_of(struct thin *t, const struct event_ref *refs, size_t n, stru
 		f.passed = MAX(f.passed, refs[i].batch->kept_threshold);
 		f.error = f.error || event_failed(event_get(refs[i]));
 	}
+	f.chosen = chosen_of(t, refs, n);
+	if (n > 0)
+		f.id = event_get(refs[0])->trace_id;
 	if (root.batch) {
 		f.service = batch_service(root.batch, event_get(root));
 		f.name = batch_text(root.batch, event_get(root)->name);
@@ -129,6 +183,57 @@ static int facts_of(struct thin *t, const struct event_ref *refs, size_t n, stru
 	trace_bounds(refs, n, &start, &f.duration_ns);
 	*ret = f;
 	return thin_shape_of(&t->shape, refs, n, &ret->shape);
+}
+
+/* --- a trace in pages --- */
+
+void thin_pages_begin(struct thin *t)
+{
+	t->pages = (struct pages_seen){.bounds = trace_bounds_begin()};
+}
+
+int thin_pages_add(struct thin *t, const struct event_ref *refs, size_t n)
+{
+	struct pages_seen *p = &t->pages;
+	struct event_ref root = trace_root(refs, n);
+
+	for (size_t i = 0; i < n; i++) {
+		trace_bounds_add(&p->bounds, event_get(refs[i]));
+		p->facts.arrived_ns = MAX(p->facts.arrived_ns, refs[i].batch->received_ns);
+		p->facts.passed = MAX(p->facts.passed, refs[i].batch->kept_threshold);
+		p->facts.error = p->facts.error || event_failed(event_get(refs[i]));
+	}
+	p->facts.chosen |= chosen_of(t, refs, n);
+	if (n > 0)
+		p->facts.id = event_get(refs[0])->trace_id;
+	/* As trace_root() chooses. */
+	if (root.batch) {
+		const struct event *e = event_get(root);
+		bool first = e->id2 == 0;
+
+		if (p->rooted &&
+		    (first < p->root_first || (first == p->root_first && e->time_ns >= p->root_ns)))
+			return 0;
+		p->rooted = true;
+		p->root_first = first;
+		p->root_ns = e->time_ns;
+		p->facts.service = arena_dup(&t->arena, batch_service(root.batch, e));
+		p->facts.name = arena_dup(&t->arena, batch_text(root.batch, e->name));
+		if (!p->facts.service.p || !p->facts.name.p)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Giants of one operation have one shape: what they have in common is their size. */
+static struct facts pages_facts(const struct thin *t)
+{
+	struct facts f = t->pages.facts;
+	int64_t start;
+
+	trace_bounds_end(&t->pages.bounds, &start, &f.duration_ns);
+	f.shape = hash_bytes(f.name.p, f.name.n, hash_bytes(f.service.p, f.service.n, 1));
+	return f;
 }
 
 /* The rule a trace is old enough for, or NULL. */
@@ -205,23 +310,32 @@ static bool shape_count(struct thin *t, uint64_t hash, double weight)
 	return true;
 }
 
-int thin_observe(struct thin *t, const struct event_ref *refs, size_t n)
+static int observe(struct thin *t, const struct facts *f)
 {
-	struct facts f;
-	uint32_t operation;
-	double weight;
-	int r = facts_of(t, refs, n, &f);
+	double weight = threshold_weight(f->passed);
+	uint32_t operation = operation_add(t, f);
 
-	if (r < 0)
-		return r;
-	weight = threshold_weight(f.passed);
-	operation = operation_add(t, &f);
-	if (operation == MAP_NONE || !shape_count(t, f.shape, weight) ||
+	if (operation == MAP_NONE || !shape_count(t, f->shape, weight) ||
 	    !vec_reserve(&t->durations, &t->duration_capacity, t->duration_n + 1,
 			 sizeof(*t->durations)))
 		return -ENOMEM;
-	t->durations[t->duration_n++] = (struct duration){f.duration_ns, operation, weight};
+	t->durations[t->duration_n++] = (struct duration){f->duration_ns, operation, weight};
 	return 0;
+}
+
+int thin_observe(struct thin *t, const struct event_ref *refs, size_t n)
+{
+	struct facts f;
+	int r = facts_of(t, refs, n, &f);
+
+	return r < 0 ? r : observe(t, &f);
+}
+
+int thin_observe_pages(struct thin *t)
+{
+	struct facts f = pages_facts(t);
+
+	return observe(t, &f);
 }
 
 static int by_operation_then_time(const void *a, const void *b)
@@ -282,38 +396,8 @@ static bool is_rare(const struct thin *t, const struct facts *f, uint64_t most)
 	return at == MAP_NONE || t->shapes[at].n <= (double)most;
 }
 
-static bool range_has(const struct batch *b, struct attr_range range,
-		      const struct thin_attribute *wanted)
-{
-	char room[ATTR_TEXT_MAX];
-
-	for (uint32_t i = range.first; i < range.first + range.count; i++) {
-		const struct attr *a = &b->attrs[i];
-
-		if (glob_match(wanted->key, batch_text(b, a->key)) &&
-		    (wanted->value.n == 0 || glob_match(wanted->value, attr_text(b, a, room))))
-			return true;
-	}
-	return false;
-}
-
-static bool is_chosen(const struct event_ref *refs, size_t n, const struct thin_rule *rule)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct batch *b = refs[i].batch;
-		const struct event *e = event_get(refs[i]);
-
-		for (size_t k = 0; k < rule->attribute_n; k++)
-			if (range_has(b, e->attrs, &rule->attributes[k]) ||
-			    range_has(b, b->resources[e->resource].attrs, &rule->attributes[k]))
-				return true;
-	}
-	return false;
-}
-
 /* The first reason to keep a trace whole, or NULL. */
-static uint64_t *remarkable(struct thin *t, const struct thin_rule *rule, const struct facts *f,
-			    const struct event_ref *refs, size_t n)
+static uint64_t *remarkable(struct thin *t, const struct thin_rule *rule, const struct facts *f)
 {
 	if (!rule)
 		return &t->counts.young;
@@ -323,36 +407,45 @@ static uint64_t *remarkable(struct thin *t, const struct thin_rule *rule, const 
 		return &t->counts.slow;
 	if (rule->rare > 0 && is_rare(t, f, rule->rare))
 		return &t->counts.rare;
-	if (is_chosen(refs, n, rule))
+	if (f->chosen >> (rule - t->rules->rows) & 1)
 		return &t->counts.chosen;
 	return NULL;
 }
 
-int thin_decide(struct thin *t, const struct event_ref *refs, size_t n,
-		struct thin_decision *ret_decision)
+static struct thin_decision decide(struct thin *t, const struct facts *f)
 {
-	struct thin_decision d = {THIN_KEEP, 0};
-	const struct thin_rule *rule;
-	uint64_t *reason;
-	struct facts f;
-	int r = facts_of(t, refs, n, &f);
+	struct thin_decision d = {THIN_KEEP, f->passed};
+	const struct thin_rule *rule = rule_for(t, f->arrived_ns);
+	uint64_t *reason = remarkable(t, rule, f);
 
-	if (r < 0)
-		return r;
-	d.threshold = f.passed;
-	rule = rule_for(t, f.arrived_ns);
-	reason = remarkable(t, rule, &f, refs, n);
 	if (!reason) {
-		d.threshold = threshold_compose(f.passed, rule->threshold);
-		if (threshold_keeps(d.threshold, second_randomness(event_get(refs[0])->trace_id)))
+		d.threshold = threshold_compose(f->passed, rule->threshold);
+		if (threshold_keeps(d.threshold, second_randomness(f->id)))
 			reason = &t->counts.sampled;
 		else
 			reason = &t->counts.dropped;
 		d.fate = reason == &t->counts.dropped ? THIN_DROP : THIN_KEEP;
 	}
 	(*reason)++;
-	*ret_decision = d;
-	return 0;
+	return d;
+}
+
+int thin_decide(struct thin *t, const struct event_ref *refs, size_t n,
+		struct thin_decision *ret_decision)
+{
+	struct facts f;
+	int r = facts_of(t, refs, n, &f);
+
+	if (r == 0)
+		*ret_decision = decide(t, &f);
+	return r;
+}
+
+void thin_decide_pages(struct thin *t, struct thin_decision *ret_decision)
+{
+	struct facts f = pages_facts(t);
+
+	*ret_decision = decide(t, &f);
 }
 
 struct thin_counts thin_counts(const struct thin *t)

@@ -68,6 +68,13 @@ struct thin_decision {
 int thin_decide(struct thin *t, const struct event_ref *refs, size_t n,
 		struct thin_decision *ret_decision);
 
+/* The same of a trace that is too large to be shown at once: begin, add each page in the order of
+ * arrival, then observe or decide.  -ENOMEM. */
+void thin_pages_begin(struct thin *t);
+int thin_pages_add(struct thin *t, const struct event_ref *refs, size_t n);
+int thin_observe_pages(struct thin *t);
+void thin_decide_pages(struct thin *t, struct thin_decision *ret_decision);
+
 /* What has been decided so far. */
 struct thin_counts {
 	uint64_t young, errors, slow, rare, chosen; /* kept, by the first reason that held */

@@ -218,6 +218,15 @@ def test_hashes_of_requests_that_are_damaged_are_named(resting, run):
     assert code == 1 and found[0]['file'] == seen[0].name
 
 
+def test_compaction_follows_the_rules_for_thinning(resting, run):
+    before = json.loads(run('store', 'stat', '--json', resting.data).stdout)
+    assert run('thin', 'add', '--after', '1ms', '--keep', '0', '--slow', 'off', '--rare', '0', '--data', resting.data).returncode == 0
+    done = json.loads(run('store', 'compact', '--json', resting.data).stdout)
+    assert done['thinnedTraces'] > 0
+    assert run('store', 'check', resting.data).returncode == 0
+    assert json.loads(run('store', 'stat', '--json', resting.data).stdout) != before
+
+
 def test_compaction_leaves_one_segment_with_the_same_rows(resting, run):
     before = export(run, resting.data)
     done = run('store', 'compact', '--json', resting.data)

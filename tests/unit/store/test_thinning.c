@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "sampling/second.h"
 #include "store/engine_int.h"
+#include "store/store_check.h"
 
 #define HOUR   (3600 * NS_PER_S)
 #define TRACES 3000
@@ -228,6 +229,122 @@ static void a_trace_that_is_not_whole_stays_as_it_is(void **state)
 	folder_remove(dir);
 }
 
+/* Half of each trace a day and more before the other half: never in one merge. */
+static struct store *halved(char dir[64], uint32_t traces)
+{
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	for (int half = 0; half < 2; half++) {
+		struct batch *b = batch_for("front", ago(half ? 30 * HOUR : 60 * HOUR));
+
+		for (uint32_t i = 0; i < traces; i++) {
+			struct event *e =
+				span_add(b, i, 2 * i + 1 + (uint32_t)half, half ? 2 * i + 1 : 0,
+					 1000 + (uint32_t)half, 5000 + i % 97 * 100);
+
+			e->status = half && i % 50 == 0 ? STATUS_ERROR : STATUS_UNSET;
+		}
+		if (half == 0) /* one that is here alone, so that the segment stays */
+			span_add(b, 1000000, 9000000, 0, 1000, 2000)->status = STATUS_ERROR;
+		assert_int_equal(put(s, sealed(b)), 0);
+		assert_int_equal(engine_flush(s), 0);
+	}
+	return s;
+}
+
+static void finding_fail(void *context, const struct store_finding *finding)
+{
+	fail_msg("%s: %s", finding->file, finding->text);
+}
+
+static void assert_sound(const char *dir)
+{
+	struct store_totals totals;
+	struct error error = {0};
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/store", dir);
+	if (store_check(fs_real(), path, finding_fail, NULL, &totals, &error) < 0)
+		fail_msg("%s", error.text);
+}
+
+static void pieces_in_several_segments_share_one_fate(void **state)
+{
+	const struct thin_rule rule = {
+		.after_ns = HOUR, .threshold = threshold_for(0.25), .errors = true, .slow = 0.95};
+	char dir[64];
+	struct store *s = halved(dir, TRACES);
+	struct seen before = see(s), after;
+	struct store_stats stats;
+
+	assert_int_equal(before.traces, TRACES + 1);
+	rule_set(s, rule);
+	assert_int_equal(engine_compact_once(s, false), 1);
+	/* The first has decided; whoever comes later follows, after a restart, too. */
+	store_close(s);
+	assert_sound(dir);
+	s = engine_at(dir, (struct engine_options){0});
+	rule_set(s, rule);
+	assert_int_equal(engine_settle(s), 0);
+	after = see(s); /* one threshold a trace */
+	assert_in_range(after.traces, TRACES / 5, TRACES / 2);
+	assert_int_equal(after.rows, 2 * (after.traces - 1) + 1); /* both halves, or none */
+	assert_int_equal(after.errors, before.errors);
+	assert_true(fabs(after.weight - before.weight) < 4 * sqrt(after.variance));
+	stats = store_stats(s);
+	assert_int_equal(stats.thinned[THINNED_UNTOUCHED], 0);
+	store_close(s);
+	assert_sound(dir);
+	folder_remove(dir);
+}
+
+/* --- giants --- */
+
+#define GIANT 66000
+
+static void giant_put(struct store *s, uint32_t trace)
+{
+	struct batch *b = batch_for("front", ago(2 * HOUR));
+
+	for (uint32_t i = 0; i < GIANT; i++)
+		span_add(b, trace, i + 1, i ? 1 : 0, 1000 + i, 2000 + i);
+	assert_int_equal(put(s, sealed(b)), 0);
+	assert_int_equal(engine_flush(s), 0);
+}
+
+static size_t rows_of(struct store *s, uint32_t trace)
+{
+	struct event_set set = {0};
+	int r = store_trace(s, trace_of(trace), &set);
+	size_t n = set.n;
+
+	assert_true(r == 0 || r == -ENOENT);
+	event_set_done(&set);
+	return n;
+}
+
+static void giants_are_judged_like_others(void **state)
+{
+	uint64_t threshold = threshold_for(0.5);
+	uint32_t kept = 0, dropped = 0;
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	for (uint32_t i = 1; !kept || !dropped; i++)
+		*(threshold_keeps(threshold, second_randomness(trace_of(i))) ? &kept : &dropped) =
+			i;
+	giant_put(s, kept);
+	giant_put(s, dropped);
+	rule_set(s, (struct thin_rule){.after_ns = HOUR, .threshold = threshold});
+	assert_int_equal(engine_settle(s), 0);
+	assert_int_equal(rows_of(s, kept), GIANT);
+	assert_int_equal(rows_of(s, dropped), 0);
+	assert_true(see(s).weight == threshold_weight(threshold));
+	store_close(s);
+	assert_sound(dir);
+	folder_remove(dir);
+}
+
 static void what_is_dropped_whole_leaves_no_file(void **state)
 {
 	char dir[64];
@@ -277,6 +394,8 @@ int main(void)
 		cmocka_unit_test(a_rule_is_applied_once),
 		cmocka_unit_test(a_stricter_rule_for_a_higher_age_goes_on_where_the_first_stopped),
 		cmocka_unit_test(a_trace_that_is_not_whole_stays_as_it_is),
+		cmocka_unit_test(pieces_in_several_segments_share_one_fate),
+		cmocka_unit_test(giants_are_judged_like_others),
 		cmocka_unit_test(what_is_dropped_whole_leaves_no_file),
 		cmocka_unit_test(rules_are_copied_and_checked),
 	};
