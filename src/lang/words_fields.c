@@ -29,6 +29,7 @@ static const struct word_field fields[] = {
 	{"span:id", WF_SPAN_ID, TYPE_STRING, 0, ON_BLOCK, NULL},
 	{"parent_id", WF_PARENT_ID, TYPE_STRING, 0, SPANS, "the block above; nil for a root"},
 	{"span:parentID", WF_PARENT_ID, TYPE_STRING, 0, ON_BLOCK, NULL},
+	{"parent", WF_PARENT_ID, TYPE_STRING, 0, ON_BLOCK, NULL},
 	{"parent:id", WF_PARENT_ID, TYPE_STRING, 0, ON_BLOCK, NULL},
 	{"kind", WF_KIND, TYPE_KIND, 0, SPANS,
 	 "internal, server, client, producer, consumer, unspecified"},
