@@ -110,6 +110,9 @@ const struct plan_node *lower_compare(struct lower *l, const struct ast_expr *e)
 /* Stages behind a relation or a series, from the i-th on. */
 const struct plan_node *lower_stages(struct lower *l, const struct plan_node *input,
 				     const struct ast_query *q, size_t first);
+/* `| > 5`: rows whose last column stands so to the value. */
+const struct plan_node *lower_compare_last(struct lower *l, const struct plan_node *input,
+					   const struct ast_stage *stage);
 /* An expression whose type is a series, a relation or a spanset. */
 const struct plan_node *lower_rows(struct lower *l, const struct ast_expr *e);
 

@@ -460,12 +460,20 @@ const struct plan_node *lower_spanset_query(struct lower *l, const struct ast_qu
 	const struct plan_set *set = set_stages(l, q, &by, &next);
 	const struct ast_expr *e, *call;
 	const struct plan_node *node;
+	struct ast_stage compared = {.cmp = OP_NONE};
 
 	if (!set)
 		return NULL;
 	if (next == q->n_stages)
 		return spans_of(l, q, set, &by);
 	e = q->stages[next].expr;
+	if (e->kind == AST_BINARY && ast_op_is_comparison(e->op.op) &&
+	    e->op.left->type.tag == TYPE_SERIES && type_is_scalar(e->op.right->type)) {
+		/* `| rate() > 5` is `| rate() | > 5` */
+		compared =
+			(struct ast_stage){.range = e->range, .cmp = e->op.op, .expr = e->op.right};
+		e = e->op.left;
+	}
 	call = e->kind == AST_BY ? e->by.of : e;
 	if (next == 0 && call->kind == AST_CALL && call->call.function && !call->call.aggregate &&
 	    (call->call.function->places & IN_ELEMENTS) &&
@@ -483,6 +491,8 @@ const struct plan_node *lower_spanset_query(struct lower *l, const struct ast_qu
 		node = series_of(l, set, &m);
 	else
 		node = group_of(l, set, &m);
+	if (node && compared.cmp != OP_NONE)
+		node = lower_compare_last(l, node, &compared);
 	return node ? lower_stages(l, node, q, next + 1) : NULL;
 }
 

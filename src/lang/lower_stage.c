@@ -109,8 +109,8 @@ const struct plan_node *lower_rows(struct lower *l, const struct ast_expr *e)
 
 /* --- stages --- */
 
-static const struct plan_node *compare_last(struct lower *l, const struct plan_node *input,
-					    const struct ast_stage *stage)
+const struct plan_node *lower_compare_last(struct lower *l, const struct plan_node *input,
+					   const struct ast_stage *stage)
 {
 	static const enum plan_operator ops[] = {XO_EQ, XO_NE, XO_LT, XO_LE, XO_GT, XO_GE};
 	uint32_t last = input->column_n - 1;
@@ -127,6 +127,12 @@ static const struct plan_node *top_series(struct lower *l, const struct plan_nod
 {
 	struct plan_node *copy;
 
+	if (input->op == PLAN_FILTER)
+		return lower_refuse(
+			l, call->range,
+			"%.*s chooses among whole series; put the comparison behind it: | "
+			"rate() | topk(3) | > 5",
+			SLICE_ARG(call->call.name));
 	if (input->op != PLAN_SERIES || call->call.n == 0 || call->call.args[0]->kind != AST_INT)
 		return lower_refuse(l, call->range, "%.*s(n) follows a series",
 				    SLICE_ARG(call->call.name));
@@ -242,8 +248,8 @@ const struct plan_node *lower_stages(struct lower *l, const struct plan_node *in
 			e->kind == AST_CALL && e->call.function ? e->call.function->id : FN_NONE;
 
 		if (stage->cmp != OP_NONE)
-			input = compare_last(l, input, stage);
-		else if ((id == FN_TOPK || id == FN_BOTTOMK) && input->op == PLAN_SERIES)
+			input = lower_compare_last(l, input, stage);
+		else if ((id == FN_TOPK || id == FN_BOTTOMK) && stage->in.tag == TYPE_SERIES)
 			input = top_series(l, input, e);
 		else if (id == FN_SELECT)
 			input = select_stage(l, input, e, &scope);

@@ -37,7 +37,7 @@ static struct token *glued_take(struct parser *p)
 /* Takes the tokens of a name; they touch. */
 static struct slice name_take(struct parser *p)
 {
-	struct token *first = parser_take(p), *last = first;
+	struct token *first = parser_take(p), *last = first, *open;
 
 	while (in_name(parser_kind(p, 0)) && parser_touches(p, 0)) {
 		bool set = parser_kind(p, 0) == TOKEN_LBRACKET;
@@ -45,10 +45,13 @@ static struct slice name_take(struct parser *p)
 		if (parser_kind(p, 0) == TOKEN_MINUS &&
 		    !(parser_touches(p, 1) && parser_kind(p, 1) == TOKEN_IDENT))
 			break;
-		last = glued_take(p);
+		open = last = glued_take(p);
 		while (set && last->kind != TOKEN_RBRACKET && parser_touches(p, 0) &&
 		       parser_kind(p, 0) != TOKEN_END)
 			last = glued_take(p);
+		if (set && last->kind != TOKEN_RBRACKET)
+			parser_report(p, DIAG_UNCLOSED, open->begin, open->end,
+				      "'[' of a name is not closed by ']', without blanks between");
 	}
 	return slice_of(p->tokens->text.p + first->begin, last->end - first->begin);
 }
