@@ -175,9 +175,9 @@ static int group_get(const struct finding *f, struct open_groups *open, uint32_t
 	if (*group && open->segments[slot] != segment)
 		*group = group_close(*group);
 	if (!*group)
-		r = group_open(f->snapshot->view->segments[segment]->segment, number, group);
+		r = group_open_few(f->snapshot->view->segments[segment]->segment, number, group);
 	else if (open->numbers[slot] != number)
-		r = group_reopen(*group, number);
+		r = group_reopen_few(*group, number);
 	open->segments[slot] = segment;
 	open->numbers[slot] = r == 0 ? number : UINT32_MAX;
 	*ret_group = *group;

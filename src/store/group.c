@@ -168,7 +168,7 @@ static int row_room(struct segment_group *g)
 	return 0;
 }
 
-int group_reopen_int(struct segment_group *g, uint32_t number, bool whole)
+int group_reopen_int(struct segment_group *g, uint32_t number, enum group_reading reading)
 {
 	int r;
 
@@ -182,13 +182,16 @@ int group_reopen_int(struct segment_group *g, uint32_t number, bool whole)
 	g->column_n = 0;
 	g->windows = 0;
 	g->error[0] = '\0';
-	r = read_to(g, whole ? g->zone->bytes : g->zone_place->hot_bytes);
+	r = read_to(g, reading == READ_WHOLE ? g->zone->bytes
+		       : reading == READ_HOT ? g->zone_place->hot_bytes
+					     : g->zone_place->directory_bytes);
 	if (r == 0)
 		r = parse_directory(g);
 	return r == 0 ? row_room(g) : r;
 }
 
-int group_open_int(struct segment *s, uint32_t number, bool whole, struct segment_group **ret_group)
+int group_open_int(struct segment *s, uint32_t number, enum group_reading reading,
+		   struct segment_group **ret_group)
 {
 	_cleanup_(group_closep)
 	struct segment_group *g = calloc(1, sizeof(*g));
@@ -204,7 +207,7 @@ int group_open_int(struct segment *s, uint32_t number, bool whole, struct segmen
 	g->codec = column_codec_new();
 	if (!g->codec)
 		return -ENOMEM;
-	r = group_reopen_int(g, number, whole);
+	r = group_reopen_int(g, number, reading);
 	if (r < 0)
 		return r;
 	*ret_group = TAKE_PTR(g);
@@ -213,12 +216,22 @@ int group_open_int(struct segment *s, uint32_t number, bool whole, struct segmen
 
 int group_open(struct segment *s, uint32_t number, struct segment_group **ret_group)
 {
-	return group_open_int(s, number, false, ret_group);
+	return group_open_int(s, number, READ_HOT, ret_group);
 }
 
 int group_reopen(struct segment_group *g, uint32_t number)
 {
-	return group_reopen_int(g, number, false);
+	return group_reopen_int(g, number, READ_HOT);
+}
+
+int group_open_few(struct segment *s, uint32_t number, struct segment_group **ret_group)
+{
+	return group_open_int(s, number, READ_DIRECTORY, ret_group);
+}
+
+int group_reopen_few(struct segment_group *g, uint32_t number)
+{
+	return group_reopen_int(g, number, READ_DIRECTORY);
 }
 
 struct segment_group *group_close(struct segment_group *g)

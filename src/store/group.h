@@ -72,6 +72,7 @@ struct shape {
 	uint16_t form;    /* enum row_form: how the plain fields are kept */
 	uint8_t level;    /* enum row_level */
 	bool has_parent;  /* id2 is not 0 */
+	bool has_end;     /* end is not 0, or time is 0 as well: the duration means something */
 };
 
 struct shapes {
@@ -140,6 +141,11 @@ static inline void group_closep(struct segment_group **g)
 /* Opens another group of the same segment in its place, keeping the memory. */
 int group_reopen(struct segment_group *g, uint32_t number);
 
+/* The same for those who will need few of its columns, or none after a look at one: nothing is read
+ * ahead. */
+int group_open_few(struct segment *s, uint32_t number, struct segment_group **ret_group);
+int group_reopen_few(struct segment_group *g, uint32_t number);
+
 struct segment *group_segment(const struct segment_group *g); /* borrowed */
 const struct segment_tables *group_tables(const struct segment_group *g);
 const struct group_zone *group_zone(const struct segment_group *g);
@@ -165,7 +171,7 @@ int group_shapes(struct segment_group *g, const uint32_t **ret_codes); /* segmen
  * the processor's nearest cache. */
 int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices);
 int group_durations(struct segment_group *g,
-		    const uint64_t **ret_durations); /* end - time, wraps */
+		    const uint64_t **ret_durations); /* end - time, wraps; see shape.has_end */
 int group_times(struct segment_group *g, const uint64_t **ret_times);
 int group_ids(struct segment_group *g, const uint64_t **ret_id1);
 int group_parents(struct segment_group *g, const uint64_t **ret_id2);

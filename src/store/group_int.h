@@ -108,11 +108,17 @@ enum group_have {
 	HAVE_LIST = 8192,
 };
 
-/* Opens a group; with `whole` all of it is read at once. */
-int group_open_int(struct segment *s, uint32_t number, bool whole,
+/* What is read when a group is opened; the rest is read block by block. */
+enum group_reading {
+	READ_DIRECTORY,
+	READ_HOT, /* what scans need */
+	READ_WHOLE,
+};
+
+int group_open_int(struct segment *s, uint32_t number, enum group_reading reading,
 		   struct segment_group **ret_group);
 
-int group_reopen_int(struct segment_group *g, uint32_t number, bool whole);
+int group_reopen_int(struct segment_group *g, uint32_t number, enum group_reading reading);
 
 /* Says which block is wrong; returns -EBADMSG. */
 int group_bad(struct segment_group *g, const char *what);

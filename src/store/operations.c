@@ -86,7 +86,7 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 					       .resource = s->resource & RESOURCES_MOST,
 					       .block = shape_is_block(s),
 					       .error = s->status == STATUS_ERROR,
-					       .ended = s->type == EVENT_SPAN};
+					       .ended = s->type == EVENT_SPAN && s->has_end};
 		if (!kinds[i].block || s->name == NAME_VARIES)
 			continue;
 		kinds[i].row = row_of(c, t, s->resource, s->name, tables_text(t, s->name));
@@ -124,9 +124,9 @@ static int name_rows(struct counting *c, struct segment_group *g, const uint32_t
 }
 
 /* Spans that have ended move to the front of rows and durations. */
-static int count_rows(struct counting *c, struct rows_at *at, uint32_t first, uint32_t n)
+static int count_rows(struct counting *c, struct rows_at *at, uint32_t n)
 {
-	for (uint32_t i = first; i < first + n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		struct shape_kind kind = c->local[at->shapes[i]];
 		uint32_t row = c->rows[i];
 
@@ -165,22 +165,17 @@ static int open_group(struct counting *c, struct segment_group *g, struct rows_a
 	return name_rows(c, g, at->shapes);
 }
 
+/* All rows of a group: `indices` is NULL. */
 static int count_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
 {
 	struct counting *c = context;
 	struct rows_at at = {0};
-	const int64_t *starts, *durations;
-	const uint32_t *first;
-	uint32_t all;
 	int r = open_group(c, g, &at);
 
-	if (r == 0 && !indices)
-		r = count_rows(c, &at, 0, group_zone(g)->rows);
-	else if (r == 0)
-		r = group_piece_times(g, &starts, &durations, &first, &all);
-	for (uint32_t i = 0; r == 0 && i < n; i++)
-		r = count_rows(c, &at, first[indices[i]],
-			       first[indices[i] + 1] - first[indices[i]]);
+	(void)indices;
+	(void)n;
+	if (r == 0)
+		r = count_rows(c, &at, group_zone(g)->rows);
 	return r == 0 ? operation_tally_ended(&c->tally, c->rows, c->durations, at.n) : r;
 }
 
@@ -201,6 +196,7 @@ static void *count_part(void *argument)
 		.part = c->part,
 		.parts = c->parts,
 		.rows = true,
+		.apart = true,
 		.group = count_group,
 		.trace = count_trace,
 		.context = c,

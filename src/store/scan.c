@@ -79,6 +79,29 @@ static int visit_whole(struct scanning *s, struct trace_id id)
 	return r == -ENOENT ? 0 : r; /* an index may promise what is not there */
 }
 
+/* What the heads have of the part's traces. */
+static int scan_heads(struct scanning *s)
+{
+	const struct view *v = s->snapshot->view;
+	struct event_set set = {0};
+	int r = 0;
+
+	for (size_t h = 0; h < v->head_n; h++)
+		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++) {
+			struct trace_id id = runs_trace_id(&v->heads[h]->runs, t);
+
+			if (!in_part(s->scan, id))
+				continue;
+			event_set_clear(&set);
+			if (!runs_events(&v->heads[h]->runs, s->snapshot->marks[h], t, &set))
+				r = -ENOMEM;
+			else if (set.n > 0)
+				r = s->scan->trace(s->scan->context, id, set.refs, set.n, false);
+		}
+	event_set_done(&set);
+	return r;
+}
+
 static int scan_joint(struct scanning *s)
 {
 	const struct view *v = s->snapshot->view;
@@ -212,7 +235,7 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 	r = *g ? group_reopen(*g, number) : group_open(segment, number, g);
 	if (r < 0)
 		return r;
-	if (scan->rows && !s->joint_groups[number])
+	if (scan->apart || (scan->rows && !s->joint_groups[number]))
 		return scan->group(scan->context, *g, NULL, 0);
 	return scan_group(s, *g);
 }
@@ -231,7 +254,7 @@ static int scan_groups(struct scanning *s)
 		struct segment *segment = v->segments[i]->segment;
 		uint32_t groups = segment_info(segment)->groups;
 
-		if (s->scan->rows)
+		if (s->scan->rows && !s->scan->apart)
 			r = mark_joint(s, segment);
 		for (uint32_t k = 0; r == 0 && k < groups; k++, number++)
 			if (s->scan->parts <= 1 || number % s->scan->parts == s->scan->part)
@@ -248,7 +271,7 @@ int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
 	id_set_init(&s.seen);
 	r = scan_groups(&s);
 	if (r == 0)
-		r = scan_joint(&s);
+		r = scan->apart ? scan_heads(&s) : scan_joint(&s);
 	id_set_done(&s.seen);
 	free(s.pieces);
 	free(s.joint_groups);

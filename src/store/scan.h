@@ -18,6 +18,11 @@ struct scan {
 	bool rows;
 #define SCAN_WHOLE_ROWS 131072 /* then a trace of so many comes as a whole, others in pages */
 
+	/* With `rows`: nobody asks which rows belong together, and rows that were sent twice may
+	 * count twice.  Each row comes where it lies: all of a group's, with NULL for `pieces`;
+	 * those of a head through `trace`, what it has of a trace at a time. */
+	bool apart;
+
 	/* Pieces that are whole traces, in a group: indices into group_pieces().  NULL: they come
 	 * through `trace`, too.  Anything but 0 ends the scan and is returned. */
 	int (*group)(void *context, struct segment_group *group, const uint32_t *pieces,

@@ -147,7 +147,8 @@ static int check_groups(struct checking *c)
 	char text[200];
 
 	for (uint32_t i = 0; i < c->t->zone_n; i++) {
-		int r = g ? group_reopen_int(g, i, true) : group_open_int(c->s, i, true, &g);
+		int r = g ? group_reopen_int(g, i, READ_WHOLE)
+			  : group_open_int(c->s, i, READ_WHOLE, &g);
 
 		if (r == 0)
 			r = check_group(c, g);

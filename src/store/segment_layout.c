@@ -54,7 +54,7 @@ int segment_layout(struct segment *s, segment_layout_fn *each, void *context)
 	int r = 0;
 
 	for (uint32_t i = 0; i < s->footer.groups && r == 0; i++) {
-		r = g ? group_reopen_int(g, i, false) : group_open_int(s, i, false, &g);
+		r = g ? group_reopen_int(g, i, READ_HOT) : group_open_int(s, i, READ_HOT, &g);
 		if (r == 0) {
 			tell_group(g, each, context);
 			rest -= g->zone->bytes;

@@ -49,7 +49,7 @@ static int find(struct segment *s, struct trace_id id, struct place *ret_place)
 		if (group == last)
 			continue;
 		last = group;
-		r = group_open_int(s, group, true, &p.g);
+		r = group_open_int(s, group, READ_WHOLE, &p.g);
 		if (r == 0)
 			r = find_piece(p.g, id, &p);
 		if (r == 1)
@@ -89,7 +89,7 @@ int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uin
 
 		if (n > 0) {
 			if (p.g->number != group)
-				r = group_reopen_int(p.g, group, true);
+				r = group_reopen_int(p.g, group, READ_WHOLE);
 			if (r == 0)
 				r = group_rows(p.g, (uint32_t)(p.first + skip), (uint32_t)n, set);
 			limit -= n;

@@ -481,29 +481,57 @@ static int judge_rows(const struct match *m, const struct match_room *room, stru
 	return r;
 }
 
-/* Looks for the values of tags, those first that every row must have: false if one of these is
- * nowhere. */
+/* Looks for the values of the tags. */
 static int look_at_columns(const struct match *m, struct match_room *room, struct segment_group *g,
-			   const struct asked *a, size_t words)
+			   uint64_t tags, uint64_t keys, size_t words)
 {
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < m->tag_n; i++) {
-			bool every = a->all >> i & 1, some = false;
-			int r;
+	int r = 0;
 
-			if (!(a->any >> i & 1) || every != (pass == 0))
-				continue;
-			r = look_for_value(&m->tags[i], i, g, words, room);
-			if (r == 0 && a->keys >> i & 1)
-				r = look_for_key(&m->tags[i], i, g, words, room);
-			if (r < 0)
-				return r;
-			for (size_t k = 0; k < words && !some; k++)
-				some = room->has[i][k] != 0;
-			if (!some && every && !a->settled)
-				return 0;
+	for (; tags && r == 0; tags &= tags - 1) {
+		size_t i = (size_t)__builtin_ctzll(tags);
+
+		r = look_for_value(&m->tags[i], i, g, words, room);
+		if (r == 0 && keys >> i & 1)
+			r = look_for_key(&m->tags[i], i, g, words, room);
+	}
+	return r;
+}
+
+/* Rows that have what every hit must have, and whose shapes allow one: 1 if there are any, then
+ * they are the bits of `has` of the first tag.  0, negative errno. */
+static int look_for_candidates(const struct match *m, struct match_room *room,
+			       struct segment_group *g, const struct asked *a, size_t words)
+{
+	const struct group_zone *zone = group_zone(g);
+	uint64_t *set = room->has[__builtin_ctzll(a->all)];
+	const uint32_t *indices;
+	uint64_t some = 0;
+	int r = 0;
+
+	for (uint64_t left = a->all; left; left &= left - 1) {
+		size_t i = (size_t)__builtin_ctzll(left);
+
+		r = look_for_value(&m->tags[i], i, g, words, room);
+		if (r < 0)
+			return r;
+		some = 0;
+		for (size_t k = 0; k < words; k++)
+			some |= set[k] &= room->has[i][k];
+		if (!some)
+			return 0;
+	}
+	r = group_shape_indices(g, &indices);
+	some = 0;
+	for (size_t k = 0; k < words && r == 0; k++) {
+		for (uint64_t left = set[k]; left; left &= left - 1) {
+			uint32_t row = (uint32_t)k * 64 + (uint32_t)__builtin_ctzll(left);
+
+			if (!m->answers[zone->shapes[indices[row]]])
+				set[k] &= ~(1ULL << row % 64);
 		}
-	return 1;
+		some |= set[k];
+	}
+	return r < 0 ? r : some != 0;
 }
 
 int match_group(const struct match *m, struct match_room *room, struct segment_group *g,
@@ -513,6 +541,7 @@ int match_group(const struct match *m, struct match_room *room, struct segment_g
 	size_t words = (zone->rows + 63) / 64;
 	struct match_rows rows = {.words = words};
 	struct asked a = ask_zone(m, zone);
+	bool few;
 	int r = reserve(room, m->tag_n, words);
 
 	if (r < 0)
@@ -521,13 +550,19 @@ int match_group(const struct match *m, struct match_room *room, struct segment_g
 	memset(room->unsure, 0, words * sizeof(*room->unsure));
 	rows.sure = room->sure;
 	rows.unsure = room->unsure;
-	r = look_at_columns(m, room, g, &a, words);
-	/* Where every row must have a value, those that have it are few. */
-	if (r > 0)
-		r = judge_rows(m, room, g,
-			       !a.settled && a.any && a.all ? room->has[__builtin_ctzll(a.all)]
-							    : NULL,
-			       &rows);
+	/* Where every row must have a value, those that have it are few, and the others need not be
+	 * asked anything more. */
+	few = a.any && a.all && !a.settled;
+	if (few) {
+		r = look_for_candidates(m, room, g, &a, words);
+		if (r == 0)
+			*ret_rows = rows;
+		if (r <= 0)
+			return r;
+	}
+	r = look_at_columns(m, room, g, few ? a.any & ~a.all : a.any, a.keys, words);
+	if (r == 0)
+		r = judge_rows(m, room, g, few ? room->has[__builtin_ctzll(a.all)] : NULL, &rows);
 	if (r == 0)
 		*ret_rows = rows;
 	return r;
