@@ -151,7 +151,8 @@ static int count_trace(struct part *p)
 		return p->at.env.failed < 0 ? p->at.env.failed : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < t->block_n; i++) {
 		uint64_t time_ns = trace_row(t, t->blocks[i].row)->time_ns;
-		bool in = set_has(selected, i) && in_range(&node->compare.range, time_ns);
+		bool in = set_has(selected, i) && in_range(&node->compare.range, time_ns) &&
+			  (!node->compare.within || set_has(rest, i));
 		enum side side = in ? SELECTED : REST;
 
 		if (t->blocks[i].inferred != TRACE_NONE || !in_range(&p->run->range, time_ns) ||

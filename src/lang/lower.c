@@ -40,15 +40,20 @@ static const struct plan_node *lower_pipe_form(struct lower *l, const struct ast
 
 static void hints(struct lower *l, const struct ast_query *q)
 {
-	for (size_t i = 0; i < q->n_hints; i++)
-		if (slice_eq(q->hints[i].name, SLICE("most_recent")) &&
-		    q->hints[i].value->kind == AST_BOOL)
-			l->plan->most_recent = q->hints[i].value->integer != 0;
+	for (size_t i = 0; i < q->n_hints; i++) {
+		const struct ast_hint *h = &q->hints[i];
+
+		if (slice_eq(h->name, SLICE("most_recent")) && h->value->kind == AST_BOOL)
+			l->plan->most_recent = h->value->integer != 0;
+		else if (slice_eq(h->name, SLICE("step")) && h->value->kind == AST_DURATION)
+			l->step_ns = h->value->integer;
+	}
 }
 
 const struct plan_node *lower_query(struct lower *l, const struct ast_query *q)
 {
 	const struct plan_node *node = NULL;
+	int64_t step_ns = l->step_ns;
 
 	if (++l->depth > LOWER_MAX_DEPTH)
 		return lower_refuse(l, q->range, "queries nested too deeply");
@@ -61,6 +66,7 @@ const struct plan_node *lower_query(struct lower *l, const struct ast_query *q)
 		if (node)
 			node = lower_stages(l, node, q, 0);
 	}
+	l->step_ns = step_ns;
 	l->depth--;
 	return node;
 }

@@ -49,8 +49,10 @@ struct lower {
 	struct plan_build b;
 	struct plan *plan;
 	struct diags *diags;
-	uint32_t depth; /* of queries in queries */
-	bool failed;    /* a diagnostic was given */
+	uint32_t depth;  /* of queries in queries */
+	int64_t step_ns; /* with (step = …) of the query at hand, or of one around it; 0: not said
+			  */
+	bool failed;     /* a diagnostic was given */
 };
 
 #define LOWER_MAX_DEPTH      64

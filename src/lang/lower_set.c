@@ -405,6 +405,7 @@ static const struct plan_node *series_of(struct lower *l, const struct plan_set 
 	s->series.key_n = m->key_n;
 	s->series.aggregates = m->aggregate;
 	s->series.aggregate_n = 1;
+	s->series.step_ns = l->step_ns;
 	s->columns = columns;
 	s->column_n = m->key_n + 2;
 	return s;
@@ -426,6 +427,7 @@ static const struct plan_node *compare_of(struct lower *l, const struct plan_set
 	node->columns = columns;
 	node->column_n = ARRAY_SIZE(columns);
 	node->compare.baseline = set; /* NULL: two sets are given */
+	node->compare.within = set;
 	for (size_t i = 0; i < e->call.n; i++) {
 		const struct ast_expr *arg = e->call.args[i];
 		struct plan_range *range = &node->compare.range;

@@ -561,6 +561,7 @@ struct plan_node {
 			 * the rest of the range (Tempo's form).  columns: attribute, value, shares,
 			 * difference, p-value */
 			const struct plan_set *selection, *baseline;
+			bool within;  /* only what is in the baseline, too, is selected */
 			uint32_t top; /* values by attribute; 0: 10 */
 			struct plan_range range;
 		} compare;
