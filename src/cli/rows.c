@@ -26,7 +26,7 @@ static void forget(struct rows *r)
 	r->cells = NULL;
 	r->widths = NULL;
 	r->columns = NULL;
-	r->upright = false;
+	r->upright = r->sparklines = false;
 	r->series_n = r->series_capacity = r->cell_n = r->cell_capacity = r->column_n = 0;
 	r->row_n = 0;
 	arena_clear(&r->arena);
@@ -235,14 +235,16 @@ int rows_add(struct rows *r, const struct value *values, const double *plus_minu
 
 	r->n++;
 	r->row_n++;
-	if (r->form == ROWS_JSON)
+	if (r->form == ROWS_JSON) {
 		json_row(r, values, plus_minus);
-	else if (r->form == ROWS_CSV)
+	} else if (r->form == ROWS_CSV) {
 		csv_row(r, values);
-	else if (rows_is_series(r))
-		code = rows_series_add(r, values);
-	else
-		code = rows_table_add(r, values, plus_minus);
+	} else {
+		if (r->row_n == 1)
+			r->sparklines = rows_is_series(r, values);
+		code = r->sparklines ? rows_series_add(r, values)
+				     : rows_table_add(r, values, plus_minus);
+	}
 	return code ? code : rows_print(r, false);
 }
 
@@ -251,7 +253,7 @@ int rows_end(struct rows *r)
 	int code = 0;
 
 	if (r->columns && r->form == ROWS_TABLE)
-		code = rows_is_series(r) ? rows_series_end(r) : rows_table_end(r);
+		code = r->sparklines ? rows_series_end(r) : rows_table_end(r);
 	r->columns = NULL;
 	return code ? code : rows_print(r, true);
 }

@@ -26,10 +26,11 @@ struct rows {
 	struct buffer out;      /* not printed yet */
 	struct row_cell *cells; /* rows that wait until widths are known */
 	size_t cell_n, cell_capacity;
-	size_t *widths;        /* NULL: not known yet */
-	bool upright;          /* too many columns: one line a cell */
-	uint64_t row_n;        /* of this result */
-	struct series *series; /* NULL: not a result of series */
+	size_t *widths;  /* NULL: not known yet */
+	bool upright;    /* too many columns: one line a cell */
+	uint64_t row_n;  /* of this result */
+	bool sparklines; /* a result of series, which tables show so */
+	struct series *series;
 	size_t series_n, series_capacity;
 };
 

@@ -23,8 +23,9 @@ int rows_print(struct rows *r, bool all);
 int rows_table_add(struct rows *r, const struct value *values, const double *plus_minus);
 int rows_table_end(struct rows *r);
 
-/* Is this a result of series, which tables show as sparklines? */
-bool rows_is_series(const struct rows *r);
+/* Is this a result of series, which tables show as sparklines?  The first row says what a column of
+ * any type holds, and whether its numbers are lists: those are shown as they are. */
+bool rows_is_series(const struct rows *r, const struct value *first);
 int rows_series_add(struct rows *r, const struct value *values);
 int rows_series_end(struct rows *r);
 

@@ -19,11 +19,16 @@
 
 enum role { ROLE_TIME, ROLE_KEY, ROLE_NUMBER };
 
-static enum role role_of(const struct query_column *c)
+/* The time of a step comes first, then the keys, numbers last; a column whose type is known only
+ * when it runs is a number if it is the last. */
+static enum role role_of(const struct rows *r, size_t i)
 {
+	const struct query_column *c = &r->columns[i];
+
 	if (c->type == PLAN_TIME)
 		return ROLE_TIME;
-	if (c->series && (c->type == PLAN_INT || c->type == PLAN_FLOAT || c->type == PLAN_DURATION))
+	if (c->series && (c->type == PLAN_INT || c->type == PLAN_FLOAT ||
+			  c->type == PLAN_DURATION || i + 1 == r->column_n))
 		return ROLE_NUMBER;
 	return ROLE_KEY;
 }
@@ -33,12 +38,16 @@ static size_t count(const struct rows *r, enum role role)
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->column_n; i++)
-		n += role_of(&r->columns[i]) == role;
+		n += role_of(r, i) == role;
 	return n;
 }
 
-bool rows_is_series(const struct rows *r)
+bool rows_is_series(const struct rows *r, const struct value *first)
 {
+	for (size_t i = 0; i < r->column_n; i++)
+		if (role_of(r, i) == ROLE_NUMBER && !value_is_nil(first[i]) &&
+		    !value_is_number(first[i]))
+			return false;
 	return count(r, ROLE_TIME) == 1 && count(r, ROLE_NUMBER) > 0;
 }
 
@@ -59,7 +68,7 @@ static struct slice *keys_of(struct rows *r, const struct value *values)
 	size_t n = 0;
 
 	for (size_t i = 0; keys && i < r->column_n; i++) {
-		if (role_of(&r->columns[i]) != ROLE_KEY)
+		if (role_of(r, i) != ROLE_KEY)
 			continue;
 		buffer_clear(&text);
 		cell_format(values[i], 0, &text);
@@ -98,7 +107,7 @@ int rows_series_add(struct rows *r, const struct value *values)
 	if (!vec_reserve(&s->values, &s->capacity, s->n + numbers, sizeof(*s->values)))
 		return cli_fail(r->cli, EXIT_FAILED, "out of memory");
 	for (size_t i = 0; i < r->column_n; i++)
-		if (role_of(&r->columns[i]) == ROLE_NUMBER)
+		if (role_of(r, i) == ROLE_NUMBER)
 			s->values[s->n++] =
 				value_is_number(values[i]) ? value_number(values[i]) : NAN;
 	return 0;
@@ -167,7 +176,7 @@ static int write_numbers(struct rows *r, const struct query_column *column, size
 		return cli_fail(r->cli, EXIT_FAILED, "out of memory");
 
 	for (size_t i = 0; i < r->column_n; i++)
-		if (role_of(&r->columns[i]) == ROLE_KEY) {
+		if (role_of(r, i) == ROLE_KEY) {
 			widths[key] = key_width(r, key, r->columns[i].name);
 			if (r->cli->terminal)
 				widths[key] = MIN(widths[key], r->cli->columns / 3);
@@ -181,7 +190,7 @@ static int write_numbers(struct rows *r, const struct query_column *column, size
 	bars = MAX(bars, text_width(column->name));
 	key = 0;
 	for (size_t i = 0; i < r->column_n; i++)
-		if (role_of(&r->columns[i]) == ROLE_KEY) {
+		if (role_of(r, i) == ROLE_KEY) {
 			text_pad(&r->out, r->columns[i].name, widths[key++]);
 			buffer_text(&r->out, "  ");
 		}
@@ -223,7 +232,7 @@ int rows_series_end(struct rows *r)
 		buffer_text(&r->out, ":\n");
 	}
 	for (size_t i = 0; i < r->column_n && !code; i++)
-		if (role_of(&r->columns[i]) == ROLE_NUMBER) {
+		if (role_of(r, i) == ROLE_NUMBER) {
 			if (which > 0)
 				buffer_byte(&r->out, '\n');
 			code = write_numbers(r, &r->columns[i], which++);
