@@ -1,6 +1,7 @@
 """Queries through the API and the command line: pages, streams, cancelling, budgets, and the description of it all."""
 import http.client
 import json
+import pathlib
 import re
 import signal
 import subprocess
@@ -263,6 +264,31 @@ def test_an_owner_has_so_many_queries_at_once(start_server):
     for thread in threads:
         thread.join(30)
     assert ask(server, query='{ }')[0] == 200
+
+
+def test_a_heavy_query_gives_way_to_everything_else(start_server):
+    """Its threads, and only they, get the least priority; what that does to others is measured by bench/beside."""
+    server = start_server('--query-time', '1h')
+    slow_load(server)
+    before = threads_of(server)
+    thread = threading.Thread(target=ask, args=(server,), kwargs={'query': HEAVY, 'id': 'heavy'})
+    thread.start()
+    heavy = eventually(lambda: {t for t, nice in threads_of(server).items() if nice == 19} - set(before))
+    assert all(nice < 19 for t, nice in threads_of(server).items() if t not in heavy and t in before)
+    assert ask(server, query='{ status = error }')[0] == 200
+    server.request('/api/query/heavy', method='DELETE')
+    thread.join(30)
+
+
+def threads_of(server):
+    """{thread: nice}"""
+    found = {}
+    for task in pathlib.Path(f'/proc/{server.process.pid}/task').iterdir():
+        try:
+            found[task.name] = int((task / 'stat').read_text().rsplit(')', 1)[1].split()[16])
+        except OSError:
+            pass  # it has just ended
+    return found
 
 
 def test_the_server_stops_although_a_query_runs(start_server):

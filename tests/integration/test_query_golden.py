@@ -13,7 +13,7 @@ import pytest
 import query_fixture
 from server import Server
 
-FILES = ('clauses', 'causality', 'paper', 'pipes', 'spansets', 'values')
+FILES = ('clauses', 'causality', 'paper', 'pipes', 'series', 'spansets', 'values')
 
 
 @pytest.fixture(scope='module')
