@@ -79,6 +79,13 @@ static struct chunk *chunk_new(struct blocks *b, size_t bytes)
 	return c;
 }
 
+static void chunk_unmap(struct blocks *b, struct chunk *c)
+{
+	b->bytes -= c->bytes;
+	b->chunk_n--;
+	munmap(c, c->bytes);
+}
+
 static void chunk_done(struct blocks *b, struct chunk *c)
 {
 	if (--c->live > 0)
@@ -89,9 +96,7 @@ static void chunk_done(struct blocks *b, struct chunk *c)
 		b->spare_n++;
 		return;
 	}
-	b->bytes -= c->bytes;
-	b->chunk_n--;
-	munmap(c, c->bytes);
+	chunk_unmap(b, c);
 }
 
 /* Frees the owner when nothing is left of it. */
@@ -106,6 +111,17 @@ static void unlock(struct blocks *b)
 	}
 }
 
+static void spare_free(struct blocks *b)
+{
+	while (b->spare) {
+		struct chunk *c = b->spare;
+
+		b->spare = c->next;
+		b->spare_n--;
+		chunk_unmap(b, c);
+	}
+}
+
 struct blocks *blocks_close(struct blocks *b)
 {
 	if (!b)
@@ -114,16 +130,16 @@ struct blocks *blocks_close(struct blocks *b)
 	b->closed = true;
 	if (b->current)
 		chunk_done(b, TAKE_PTR(b->current));
-	while (b->spare) {
-		struct chunk *c = b->spare;
-
-		b->spare = c->next;
-		b->spare_n--;
-		c->live = 1;
-		chunk_done(b, c);
-	}
+	spare_free(b);
 	unlock(b);
 	return NULL;
+}
+
+void blocks_trim(struct blocks *b)
+{
+	pthread_mutex_lock(&b->lock);
+	spare_free(b);
+	pthread_mutex_unlock(&b->lock);
 }
 
 void *blocks_take(struct blocks *b, size_t n)

@@ -3,15 +3,16 @@
  *
  * Blocks lie one behind the other in chunks of CHUNK_BYTES, which the system gives as one large
  * page if it can: a page fault every two megabytes instead of every four kilobytes, and one entry
- * in the processor's tables for all of it.  A chunk goes back when its last block does.  Any thread
- * may call anything here. */
+ * in the processor's tables for all of it.  A chunk is used again when its last block has gone: the
+ * system would clear it once more, which costs as much as filling it.  Any thread may call anything
+ * here. */
 #ifndef CAUSET_BASE_BLOCKS_H
 #define CAUSET_BASE_BLOCKS_H
 
 #include <stddef.h>
 
 #define BLOCKS_CHUNK_BYTES ((size_t)2 << 20)
-#define BLOCKS_SPARE       4 /* empty chunks that are kept */
+#define BLOCKS_SPARE       128 /* empty chunks that are kept, at most */
 
 struct blocks;
 
@@ -27,6 +28,9 @@ void *blocks_take(struct blocks *b, size_t n);
 
 /* Gives back what blocks_take() returned.  NULL is fine. */
 void blocks_free(void *block);
+
+/* Gives empty chunks back to the system: when nothing much comes any more. */
+void blocks_trim(struct blocks *b);
 
 /* Bytes of all chunks, the empty ones too. */
 size_t blocks_bytes(struct blocks *b);

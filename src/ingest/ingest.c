@@ -102,6 +102,11 @@ struct ingest *ingest_close(struct ingest *in)
 	return NULL;
 }
 
+void ingest_tidy(struct ingest *in)
+{
+	blocks_trim(in->blocks);
+}
+
 const struct ingest_counters *ingest_counters(const struct ingest *in)
 {
 	return &in->counters;

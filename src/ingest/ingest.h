@@ -61,6 +61,9 @@ struct ingest *ingest_close(struct ingest *ingest);
 void ingest_take(struct ingest *ingest, struct http_request *req, const char *owner,
 		 enum ingest_kind kind);
 
+/* Gives memory back that a rush of requests has left behind: for a quiet moment. */
+void ingest_tidy(struct ingest *ingest);
+
 const struct ingest_counters *ingest_counters(const struct ingest *ingest);
 
 /* "traces", for a metric's label. */

@@ -267,6 +267,7 @@ static void tidy(struct server *s)
 	s->seen_bytes = now;
 	if (!quiet)
 		return;
+	ingest_tidy(s->ingest);
 	/* What was used and freed again since the last time shows in the bytes; what was held then
 	 * and freed later, as the buffers of connections that have gone, in what malloc has. */
 	size_t freed = mallinfo2().fordblks;

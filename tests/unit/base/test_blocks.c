@@ -31,23 +31,33 @@ static void blocks_are_aligned_and_do_not_overlap(void **state)
 	assert_null(blocks_close(NULL));
 }
 
-static void memory_goes_back_when_the_last_block_of_a_chunk_does(void **state)
+static void a_chunk_is_used_again_or_given_back_when_its_last_block_has_gone(void **state)
 {
 	enum { N = 64 };
+	size_t before;
 	struct blocks *b = blocks_new();
 	void *taken[N];
 
 	for (int i = 0; i < N; i++)
 		taken[i] = blocks_take(b, CHUNK / 3);
 	assert_true(blocks_bytes(b) >= N / 3 * CHUNK);
+	before = blocks_bytes(b);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < N - 1; i++)
+			blocks_free(taken[i]);
+		for (int i = 0; i < N - 1; i++)
+			taken[i] = blocks_take(b, CHUNK / 3);
+		assert_true(blocks_bytes(b) <= before + CHUNK);
+	}
 	for (int i = 0; i < N - 1; i++)
 		blocks_free(taken[i]);
-	assert_true(blocks_bytes(b) <= (BLOCKS_SPARE + 1) * CHUNK);
+	blocks_trim(b);
+	assert_true(blocks_bytes(b) <= 2 * CHUNK);
 	memset(taken[N - 1], 1, CHUNK / 3);
 	blocks_free(taken[N - 1]);
 	/* What is larger than a chunk is not kept at all. */
 	blocks_free(blocks_take(b, 8 * CHUNK));
-	assert_true(blocks_bytes(b) <= (BLOCKS_SPARE + 1) * CHUNK);
+	assert_true(blocks_bytes(b) <= 3 * CHUNK);
 	blocks_close(b);
 }
 
@@ -88,7 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_are_aligned_and_do_not_overlap),
-		cmocka_unit_test(memory_goes_back_when_the_last_block_of_a_chunk_does),
+		cmocka_unit_test(a_chunk_is_used_again_or_given_back_when_its_last_block_has_gone),
 		cmocka_unit_test(what_is_absurdly_large_is_refused),
 		cmocka_unit_test(blocks_outlive_their_owner),
 	};
