@@ -213,6 +213,9 @@ static struct batch *decode(struct taken *t, struct slice owner)
 	struct slice peer = host_of(slice_cstr(t->req->peer));
 	int r = batch ? t->form->decode(t->req->body, batch, &t->tally, &error) : -ENOMEM;
 
+	if (r == 0 && batch->strings > STORE_BATCH_STRINGS)
+		r = error_set(&error, -E2BIG, "the request has more than %zu distinct strings",
+			      STORE_BATCH_STRINGS);
 	if (r < 0 && r != -ENOMEM) {
 		count(&in->counters.kinds[t->kind].malformed, 1);
 		in->options.fail(t->req, r == -E2BIG ? 413 : 400, "%s", error.text);

@@ -19,9 +19,13 @@
 #include "store/retain.h"
 #include "store/span_walk.h"
 
-#define MEMORY_DEFAULT         ((size_t)1 << 30)
-#define FLUSH_DEFAULT          ((size_t)32 << 20)
-#define FLUSH_FAST             8              /* times larger heads while much comes in */
+#define MEMORY_DEFAULT ((size_t)1 << 30)
+#define FLUSH_DEFAULT  ((size_t)32 << 20)
+#define FLUSH_FAST     8 /* times larger heads while much comes in */
+/* With as many again in one batch and what the log has room for, still fewer than a segment may
+ * have.
+ */
+#define FLUSH_STRINGS          ((size_t)4 << 20)
 #define FLUSH_CALM_NS          (5 * NS_PER_S) /* a head that fills up faster may grow further */
 #define FLUSH_INTERVAL_DEFAULT (300 * NS_PER_S)
 #define COMPACT_RATE_DEFAULT   ((uint64_t)32 << 20)
@@ -107,6 +111,21 @@ static int cursors_check(struct engine *e, const struct store_append *append)
 	return r;
 }
 
+/* A head with too many strings would never become a segment.  Is the active one full, and cannot
+ * become one of those that wait to be written?  What is on its way still fits. */
+static bool strings_full(struct engine *e)
+{
+	struct view *old;
+
+	if (atomic_load_explicit(&e->strings, memory_order_relaxed) < e->options.flush_strings)
+		return false;
+	pthread_mutex_lock(&e->lock);
+	old = engine_rotate(e);
+	pthread_mutex_unlock(&e->lock);
+	view_unref(old);
+	return !old;
+}
+
 static void engine_append(struct store *s, struct store_append *append)
 {
 	struct engine *e = engine_of(s);
@@ -120,6 +139,14 @@ static void engine_append(struct store *s, struct store_append *append)
 	}
 	if (e->options.read_only) {
 		refuse(e, append, REFUSED_DISK, -EROFS);
+		return;
+	}
+	if (append->batch && append->batch->strings > STORE_BATCH_STRINGS) {
+		refuse(e, append, REFUSED_MEMORY, -E2BIG);
+		return;
+	}
+	if (strings_full(e)) {
+		refuse(e, append, REFUSED_MEMORY, -ENOBUFS);
 		return;
 	}
 	if (atomic_fetch_add(&e->memory, bytes) + bytes > e->options.memory_bytes) {
@@ -162,6 +189,7 @@ struct view *engine_rotate(struct engine *e)
 	view_add_head(fresh, head);
 	head_unref(head);
 	e->view = fresh;
+	atomic_store(&e->strings, 0);
 	pthread_cond_broadcast(&e->changed);
 	return old;
 }
@@ -169,7 +197,7 @@ struct view *engine_rotate(struct engine *e)
 /* Full for the pace at which it fills: large heads make large segments, which are written once. */
 static bool head_is_full(const struct engine *e, const struct head *h, int64_t now_ns)
 {
-	if (h->bytes >= e->options.flush_bytes_most)
+	if (h->bytes >= e->options.flush_bytes_most || h->strings >= e->options.flush_strings)
 		return true;
 	return h->bytes >= e->options.flush_bytes && now_ns - h->born_ns >= FLUSH_CALM_NS;
 }
@@ -188,6 +216,7 @@ static int publish(struct engine *e, struct batch *batch, uint64_t seq, int64_t 
 	if (r == 0) {
 		e->last_seq = seq;
 		e->last_append_ns = clock_mono_ns();
+		atomic_store(&e->strings, view_active(e->view)->strings);
 		if (head_is_full(e, view_active(e->view), e->last_append_ns))
 			old = engine_rotate(e);
 	}
@@ -514,6 +543,7 @@ static struct engine *engine_new(const struct engine_options *options)
 		o->flush_bytes_most ? o->flush_bytes_most : FLUSH_FAST * o->flush_bytes;
 	/* Two heads must fit: one is filled while the other is written. */
 	o->flush_bytes_most = MIN(o->flush_bytes_most, o->memory_bytes / 3);
+	o->flush_strings = o->flush_strings ? o->flush_strings : FLUSH_STRINGS;
 	o->flush_interval_ns = o->flush_interval_ns ? o->flush_interval_ns : FLUSH_INTERVAL_DEFAULT;
 	o->compact_rate = o->compact_rate ? o->compact_rate : COMPACT_RATE_DEFAULT;
 	pthread_mutex_init(&e->merges, NULL);

@@ -25,6 +25,8 @@ struct engine_options {
 	size_t memory_bytes;     /* of batches in heads; over it, appends get -ENOBUFS.  0: 1 GiB */
 	size_t flush_bytes;      /* of a head that is flushed when the way in is calm; 0: 32 MiB */
 	size_t flush_bytes_most; /* of a head that is flushed in any case; 0: 8 × flush_bytes */
+	size_t flush_strings;    /* distinct strings of its batches, together, with which a head is
+				  * flushed    as well; 0: 4 Mi */
 	int64_t flush_interval_ns; /* a head that old is flushed however small; 0: 5 minutes */
 
 	int64_t retention_age_ns; /* since a segment's last batch was received; 0: for ever */

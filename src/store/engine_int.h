@@ -34,7 +34,8 @@ struct engine {
 	char *dir;
 	struct wal *wal; /* NULL until recovery is over, and where nothing may be changed */
 	struct engine_counters counters;
-	_Atomic size_t memory; /* bytes of batches in heads and on their way there */
+	_Atomic size_t memory;  /* bytes of batches in heads and on their way there */
+	_Atomic size_t strings; /* of the active head; those on their way are in none yet */
 	struct background *background;
 
 	pthread_mutex_t merges;

@@ -276,6 +276,7 @@ int flush_all(struct engine *e)
 {
 	struct view *old;
 	size_t frozen;
+	bool again;
 	int r = 0;
 
 	do {
@@ -284,8 +285,10 @@ int flush_all(struct engine *e)
 		frozen = e->view->head_n - 1;
 		pthread_mutex_unlock(&e->lock);
 		view_unref(old);
+		/* With as many frozen heads as may be, the active one had no room among them. */
+		again = old || frozen > 0;
 		for (; r == 0 && frozen > 0; frozen--)
 			r = flush_oldest(e);
-	} while (r == 0 && old);
+	} while (r == 0 && again);
 	return r;
 }

@@ -58,6 +58,7 @@ int head_add(struct head *h, struct batch *batch, uint64_t seq, int64_t received
 	}
 	h->seq_last = seq;
 	h->bytes += batch_bytes(batch);
+	h->strings += batch->strings;
 	h->received_min_ns = MIN(h->received_min_ns, received_ns);
 	h->received_max_ns = MAX(h->received_max_ns, received_ns);
 	return 0;

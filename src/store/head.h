@@ -20,6 +20,7 @@ struct head {
 	int64_t received_min_ns, received_max_ns;
 	int64_t born_ns; /* monotonic: when the first came */
 	size_t bytes;    /* of its batches, as batch_bytes() says */
+	size_t strings;  /* of each batch, together: at least as many as its segment will have */
 	/* How far the feed's cursors were when it was frozen: what the log said up to seq_last. */
 	struct manifest_cursor *cursors;
 	size_t cursor_n;

@@ -39,6 +39,10 @@ struct store_append {
 	size_t bytes;
 };
 
+/* Distinct strings that one batch may have: a segment has an end, and a batch is in one.  -E2BIG.
+ */
+#define STORE_BATCH_STRINGS ((size_t)4 << 20)
+
 void store_append(struct store *s, struct store_append *append);
 
 typedef void store_recent_fn(void *context, const uint8_t body_hash[16], int64_t received_ns);

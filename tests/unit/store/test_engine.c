@@ -226,6 +226,41 @@ static void over_the_memory_limit_is_refused_until_flushed(void **state)
 	folder_remove(dir);
 }
 
+static void a_head_has_no_more_strings_than_a_segment_may(void **state)
+{
+	enum { EACH = 40 };
+	char dir[64];
+	struct engine_options options = {.flush_strings = 100};
+	struct store *s = engine_at(folder_fresh(dir), options);
+	uint32_t kept = 0;
+	int r;
+
+	do {
+		struct batch *b = batch_for("front", 1);
+
+		for (uint32_t i = 0; i < EACH; i++) {
+			char name[32];
+			uint32_t code;
+
+			snprintf(name, sizeof(name), "%u", kept * EACH + i);
+			code = batch_string(b, slice_cstr(name));
+			span_add(b, kept * EACH + i, i + 1, 0, 1, 2)->name = code;
+		}
+		r = put(s, sealed(b));
+		kept += r == 0;
+	} while (r == 0);
+	assert_int_equal(r, -ENOBUFS);
+	/* Three batches are enough for a head; some wait to be flushed, none is larger. */
+	assert_int_equal(kept, 3 * VIEW_HEADS);
+	assert_int_equal(engine_flush(s), 0);
+	assert_int_equal(store_stats(s).segments, VIEW_HEADS);
+	assert_int_equal(store_stats(s).spans, kept * EACH);
+	put_traces(s, 1000000, 100, 1);
+	assert_int_equal(store_stats(s).spans, kept * EACH + 100);
+	store_close(s);
+	folder_remove(dir);
+}
+
 static void leftovers_of_a_crash_are_removed(void **state)
 {
 	static const char *const names[] = {"seg-00000000000000ff.cst",
@@ -604,6 +639,7 @@ int main(void)
 		cmocka_unit_test(retention_goes_by_arrival_whatever_spans_say),
 		cmocka_unit_test(too_much_goes_oldest_first),
 		cmocka_unit_test(over_the_memory_limit_is_refused_until_flushed),
+		cmocka_unit_test(a_head_has_no_more_strings_than_a_segment_may),
 		cmocka_unit_test(leftovers_of_a_crash_are_removed),
 		cmocka_unit_test(a_missing_segment_is_told_and_the_rest_is_there),
 		cmocka_unit_test(a_store_without_its_manifest_is_not_taken_for_empty),
