@@ -340,6 +340,8 @@ static struct type aggregate_result(struct checker *c, struct check_scope *s,
 	struct type of = e->call.n ? first_argument(e) : type_of(TYPE_UNKNOWN);
 	struct type list = {.tag = TYPE_LIST};
 
+	if (!e->call.aggregate && s->input.tag == TYPE_SPANSET)
+		return type_of(TYPE_BLOCK);
 	if (e->call.n == 0 && stream)
 		of = stream_item(c, s, e);
 	else if (e->call.n == 0 && f->id != FN_COUNT && f->id != FN_RATE) {
@@ -611,7 +613,7 @@ struct type check_call(struct checker *c, struct check_scope *s, struct ast_expr
 			    !((f->places & IN_SERIES) && (s->places & IN_SERIES));
 	/* First and Last keep what comes in; over a stream they are stages. */
 	if ((f->id == FN_FIRST || f->id == FN_LAST) && e->call.n == 0 &&
-	    (s->kind == CHECK_ELEMENT || s->kind == CHECK_HEAD))
+	    (s->kind == CHECK_ELEMENT || s->kind == CHECK_HEAD || s->input.tag == TYPE_SPANSET))
 		e->call.aggregate = false;
 	if (e->call.aggregate)
 		s->has_aggregate = true;

@@ -479,7 +479,8 @@ const struct plan_node *lower_spanset_query(struct lower *l, const struct ast_qu
 	call = e->kind == AST_BY ? e->by.of : e;
 	if (next == 0 && call->kind == AST_CALL && call->call.function && !call->call.aggregate &&
 	    (call->call.function->places & IN_ELEMENTS) &&
-	    !(call->call.function->places & (IN_AGGREGATE | IN_METRIC | IN_SPANSET)))
+	    (call->call.function->id == FN_FIRST || call->call.function->id == FN_LAST ||
+	     !(call->call.function->places & (IN_AGGREGATE | IN_METRIC | IN_SPANSET))))
 		return lower_pipe_query(l, q); /* spans as elements: Points, Duration, Counter(…) */
 	if (call->kind == AST_CALL && call->call.function && call->call.function->id == FN_COMPARE)
 		node = compare_of(l, set, call);

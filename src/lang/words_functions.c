@@ -85,7 +85,7 @@ static const struct word_function functions[] = {
 	{"sketch", FN_SKETCH, IN_SAMPLE, "a", TYPE_BOOL, 0, false, "Sample sketch(k)",
 	 "rare values of k always, frequent ones seldom"},
 	/* of traces */
-	{"CriticalPath", FN_CRITICAL_PATH, ELEMENTS | IN_SCALAR, ">?", TYPE_PATH, 0, false,
+	{"CriticalPath", FN_CRITICAL_PATH, ELEMENTS, ">?", TYPE_PATH, 0, false,
 	 "CriticalPath(a -> b)",
 	 "what b waited for since a; without arguments, of the whole trace"},
 	{"SelfTime", FN_SELF_TIME, IN_SCALAR | ELEMENTS, "e?", TYPE_DURATION, 0, false,
