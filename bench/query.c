@@ -1,7 +1,8 @@
 /* bench/query.c - what asking in the language costs, on the store of bench_store's random set.
  *
  *   bench_query CAUSET [SPANS]      sends the set to a new server first (10 million spans)
- *   bench_query --data FOLDER       a store that is there: of BENCH_KEEP=1 bench_store speed …
+ *   bench_query --data FOLDER [TEXT]  a store that is there, of BENCH_KEEP=1 bench_query CAUSET;
+ * with a text only questions whose name has it, and no floors or peers
  *
  * Each question is asked with changing values, so that no answer is simply remembered; times are
  * medians on the wall, with the CPU time of all threads beside them.  Floors and peers are measured
@@ -221,6 +222,7 @@ static int floor_of(struct store *s, const char *name, bool durations)
 	struct reading parts[THREADS];
 	pthread_t threads[THREADS];
 	double figures[5], cpus[5];
+	uint64_t shapes = 0;
 
 	for (unsigned i = 0; i < 5; i++) {
 		double start = wall_ms(), cpu = bench_cpu();
@@ -229,6 +231,8 @@ static int floor_of(struct store *s, const char *name, bool durations)
 
 		if (r < 0)
 			return r;
+		for (size_t k = shapes = 0; k < snapshot.view->segment_n; k++)
+			shapes += segment_info(snapshot.view->segments[k]->segment)->shapes;
 		for (uint32_t k = 0; k < THREADS; k++) {
 			parts[k] = (struct reading){&snapshot, k, durations, 0};
 			if (pthread_create(&threads[k], NULL, read_part, &parts[k]) != 0)
@@ -242,6 +246,7 @@ static int floor_of(struct store *s, const char *name, bool durations)
 	}
 	store_figure(name, bench_median(figures, 5), "ms", 0, "");
 	store_figure("  on the CPU, all threads", bench_median(cpus, 5), "ms", 0, "");
+	store_figure("  shapes of all segments", (double)shapes, "", 0, "");
 	return 0;
 }
 
@@ -287,7 +292,7 @@ static int peers(struct store *s)
 	return 0;
 }
 
-static int ask_all(const char *folder)
+static int ask_all(const char *folder, const char *only)
 {
 	struct engine_options options = {.dir = folder, .manual = true};
 	struct error error = {0};
@@ -298,13 +303,15 @@ static int ask_all(const char *folder)
 		fprintf(stderr, "bench: %s\n", error.text);
 		return r;
 	}
-	r = floor_of(s, "floor: shapes of all rows are read", false);
-	if (r == 0)
+	if (!only)
+		r = floor_of(s, "floor: shapes of all rows are read", false);
+	if (r == 0 && !only)
 		r = floor_of(s, "floor: shapes and durations are read", true);
-	if (r == 0)
+	if (r == 0 && !only)
 		r = peers(s);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(questions); i++)
-		r = by_question(s, &questions[i]);
+		if (!only || strstr(questions[i].name, only))
+			r = by_question(s, &questions[i]);
 	store_close(s);
 	return r;
 }
@@ -325,14 +332,14 @@ int main(int argc, char **argv)
 		printf("the machine is busy (load %.1f): times on the wall will be too long\n",
 		       load[0]);
 	if (argc > 2 && strcmp(argv[1], "--data") == 0) {
-		r = ask_all(argv[2]);
+		r = ask_all(argv[2], argc > 3 ? argv[3] : NULL);
 	} else {
 		curl_global_init(CURL_GLOBAL_DEFAULT);
 		r = store_ingest(argv[1], "random", argc > 2 ? (size_t)atof(argv[2]) : 10 * MILLION,
 				 &sent);
 		snprintf(folder, sizeof(folder), "%s/store", sent.folder);
 		if (r == 0)
-			r = ask_all(folder);
+			r = ask_all(folder, NULL);
 		snprintf(command, sizeof(command), "rm -rf '%s'", sent.folder);
 		if (*sent.folder && !getenv("BENCH_KEEP") && system(command) != 0)
 			fprintf(stderr, "bench: %s stays behind\n", sent.folder);

@@ -76,8 +76,8 @@ void column_filter_done(struct column_filter *f)
 		free(f->asked[i]);
 }
 
-uint8_t column_filter_needed(const struct column_filter *f, const struct column_shapes *s,
-			     uint32_t shape)
+uint8_t column_filter_needed(const struct column_filter *f, const uint8_t *place,
+			     const struct value *slots, const struct value *absent)
 {
 	uint8_t needed = 0;
 
@@ -85,10 +85,8 @@ uint8_t column_filter_needed(const struct column_filter *f, const struct column_
 		uint32_t leaf = f->drivers[i].leaf;
 
 		/* Where rows without a value have another, the column does not settle it. */
-		if (s->place[leaf] == LEAF_COLUMN &&
-		    s->slots[(size_t)shape * s->slot_n + f->query->unnest_n + leaf].type ==
-			    V_UNKNOWN &&
-		    value_is_nil(s->absent[(size_t)shape * s->leaf_n + leaf]))
+		if (place[leaf] == LEAF_COLUMN && slots[leaf].type == V_UNKNOWN &&
+		    value_is_nil(absent[leaf]))
 			needed |= (uint8_t)(1u << i);
 	}
 	return needed;

@@ -45,8 +45,8 @@ static inline bool column_filter_may(const struct column_filter *f, uint32_t row
 	return (f->maybe[row] & needed) == needed;
 }
 
-/* The drivers that a shape leaves to its columns, as bits. */
-uint8_t column_filter_needed(const struct column_filter *f, const struct column_shapes *s,
-			     uint32_t shape);
+/* The drivers that a shape leaves to its columns, as bits: from what it says of the leaves. */
+uint8_t column_filter_needed(const struct column_filter *f, const uint8_t *place,
+			     const struct value *slots, const struct value *absent);
 
 #endif

@@ -33,6 +33,7 @@ void column_group_done(struct column_group *g)
 	for (uint32_t i = 0; i < COLUMN_SLOTS_MOST; i++)
 		free(g->leaves[i].at);
 	free(g->weight_room);
+	arena_done(&g->shape_arena);
 	event_set_done(&g->one);
 }
 
@@ -240,12 +241,13 @@ static int identified(struct column_group *g, uint32_t row, enum leaf_place plac
 int column_group_slots(struct column_group *g, uint32_t row, struct value *slots)
 {
 	const struct column_shapes *s = g->shapes;
-	uint32_t code = g->codes[row], unnest_n = g->query->unnest_n;
-	const struct value *known = &s->slots[(size_t)code * s->slot_n] + unnest_n;
-	const struct value *absent = &s->absent[(size_t)code * s->leaf_n];
+	uint32_t unnest_n = g->query->unnest_n;
+	const struct value *known = g->known, *absent = g->absent;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < s->leaf_n; i++) {
+	arena_clear(&g->shape_arena);
+	column_shapes_slots(s, g->codes[row], &g->shape_arena, g->known, g->absent);
+	for (uint32_t i = 0; r == 0 && i < g->query->leaf_n; i++) {
 		struct value *slot = &slots[unnest_n + i];
 
 		if (known[i].type != V_UNKNOWN) {

@@ -38,7 +38,10 @@ struct column_group {
 	size_t weight_capacity;
 	struct event_set one; /* a row that is looked at as a whole */
 	struct arena *arena;  /* texts that are made; the caller clears it */
-	uint32_t piece_at;    /* where the last row was */
+	/* What the shape of the last row says. */
+	struct value known[COLUMN_SLOTS_MOST], absent[COLUMN_SLOTS_MOST];
+	struct arena shape_arena;
+	uint32_t piece_at; /* where the last row was */
 };
 
 /* Goes to another group.  -ENOMEM, -EBADMSG …: as store/group.h. */

@@ -15,8 +15,9 @@
 #include "model/event_unique.h"
 #include "store/scan.h"
 
-#define ARENA_BYTES (1 << 20) /* of texts made while rows are looked at, before it is cleared */
-#define CHECK_ROWS  4096      /* between two looks at the budget, where rows come one by one */
+#define ARENA_BYTES   (1 << 20) /* of texts made while rows are looked at, before it is cleared */
+#define GROUPS_SORTED 16384     /* with more, rows of a group are hardly neighbours */
+#define CHECK_ROWS    4096      /* between two looks at the budget, where rows come one by one */
 
 enum argument {
 	ARGUMENT_ROWS,     /* none: rows are counted */
@@ -29,14 +30,22 @@ struct part {
 	const struct column_query *query;
 	struct column_part *out;
 	const struct column_shapes *shapes; /* of the segment at hand */
-	uint32_t *shape_rows;               /* [shape] group of a settled one, or MAP_NONE */
-	size_t shape_row_capacity;
-	uint8_t *needed; /* [shape] drivers of the filter */
-	size_t needed_capacity;
+	uint32_t *key_rows;                 /* [key of settled shapes] group, or MAP_NONE */
+	size_t key_row_capacity;
 	/* SERIES: groups by series and step. */
 	struct grouping series; /* keys alone */
 	uint32_t *cells;        /* [series][step]: group, or MAP_NONE */
 	size_t cell_capacity, cell_n;
+
+	/* Fast rows of the group at hand: they are added group by group, since many groups with
+	 * their sketches do not fit into a cache. */
+	struct fast {
+		uint32_t group;
+		int64_t ns; /* -1: no duration */
+	} * waiting, *sorted;
+	uint32_t waiting_n;
+	uint32_t *places;
+	size_t place_capacity;
 
 	uint8_t arguments[AGGREGATES_MOST]; /* enum argument */
 	bool fast;                          /* no argument is ARGUMENT_OTHER */
@@ -155,7 +164,7 @@ static int unnest(struct part *p, uint32_t at, uint64_t time_ns)
 
 static int follow_segment(struct part *p, const struct segment *segment)
 {
-	uint32_t n;
+	size_t n;
 	int r;
 
 	if (p->shapes && p->shapes->segment == segment)
@@ -164,15 +173,12 @@ static int follow_segment(struct part *p, const struct segment *segment)
 	r = column_scan_shapes(p->scan, segment, &p->shapes);
 	if (r < 0)
 		return r;
-	n = tables_shapes(p->shapes->tables)->n;
-	if (!vec_reserve(&p->shape_rows, &p->shape_row_capacity, n + 1, sizeof(uint32_t)) ||
-	    !vec_reserve(&p->needed, &p->needed_capacity, n + 1, 1)) {
+	n = p->shapes->groups.n;
+	if (!vec_reserve(&p->key_rows, &p->key_row_capacity, n + 1, sizeof(uint32_t))) {
 		p->shapes = NULL;
 		return -ENOMEM;
 	}
-	memset(p->shape_rows, 0xff, n * sizeof(uint32_t));
-	for (uint32_t i = 0; i < n; i++)
-		p->needed[i] = column_filter_needed(&p->filter, p->shapes, i);
+	memset(p->key_rows, 0xff, n * sizeof(uint32_t));
 	return 0;
 }
 
@@ -203,28 +209,19 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 	return possible;
 }
 
-/* A settled shape's group.  For a series, it is the number of the series. */
-static int shape_group(struct part *p, uint32_t code, uint32_t *ret_row)
-{
-	uint32_t *row = &p->shape_rows[code];
-	const struct value *keys = &p->shapes->outputs[(size_t)code * p->shapes->output_n];
-	int r = 0;
-
-	if (*row == MAP_NONE)
-		r = grouping_find(p->query->kind == COLUMN_SERIES ? &p->series : &p->out->groups,
-				  keys, row);
-	*ret_row = *row;
-	return r;
-}
-
+/* The group of a settled shape's row; for a series, of its time as well. */
 static int settled_group(struct part *p, uint32_t code, uint32_t row, uint32_t *ret_group)
 {
-	int r = shape_group(p, code, ret_group);
+	uint32_t key = p->shapes->keys[code], *known = &p->key_rows[key];
+	const struct value *keys = grouping_keys(&p->shapes->groups, key);
+	bool series = p->query->kind == COLUMN_SERIES;
+	int r = 0;
 
-	if (r == 0 && p->query->kind == COLUMN_SERIES)
-		r = cell_find(p, *ret_group,
-			      &p->shapes->outputs[(size_t)code * p->shapes->output_n],
-			      p->group.times[row], ret_group);
+	if (*known == MAP_NONE)
+		r = grouping_find(series ? &p->series : &p->out->groups, keys, known);
+	*ret_group = *known;
+	if (r == 0 && series)
+		r = cell_find(p, *known, keys, p->group.times[row], ret_group);
 	return r;
 }
 
@@ -256,52 +253,85 @@ static int duration_add(struct part *p, const struct aggregate *a, void *state, 
 	}
 }
 
-/* Nothing but the group and perhaps the duration is needed, and nothing is sampled. */
-static int fast_row(struct part *p, uint32_t row, uint32_t group)
+/* Rows of one group, of which nothing but perhaps the duration is needed; nothing is sampled. */
+static int fast_add(struct part *p, const struct fast *rows, uint32_t n)
 {
 	const struct column_query *q = p->query;
 	struct grouping *g = &p->out->groups;
-	int64_t ns = -1;
 	int r = 0;
 
-	if (p->durations)
-		ns = row_duration(p->group.times[row], p->group.durations[row]);
 	for (uint32_t i = 0; r == 0 && i < q->aggregate_n; i++) {
-		void *state = grouping_state(g, group, i);
+		void *state = grouping_state(g, rows[0].group, i);
 
-		if (p->arguments[i] == ARGUMENT_ROWS) {
-			if (q->aggregates[i].kind == AGG_COUNT)
-				agg_count_rows(state, 1);
-			else
+		if (p->arguments[i] == ARGUMENT_ROWS && q->aggregates[i].kind == AGG_COUNT) {
+			agg_count_rows(state, n);
+			continue;
+		}
+		for (uint32_t k = 0; r == 0 && k < n; k++) {
+			if (p->arguments[i] == ARGUMENT_ROWS)
 				r = aggregate_add(&q->aggregates[i], state, &g->arena, value_nil(),
 						  &p->sample);
-		} else if (ns >= 0) {
-			r = duration_add(p, &q->aggregates[i], state, ns);
+			else if (rows[k].ns >= 0)
+				r = duration_add(p, &q->aggregates[i], state, rows[k].ns);
 		}
 	}
+	return r;
+}
+
+static int fast_flush(struct part *p)
+{
+	uint32_t n = p->waiting_n, groups = (uint32_t)p->out->groups.n, from = 0;
+	int r = 0;
+
+	p->waiting_n = 0;
+	if (n == 0)
+		return 0;
+	for (uint32_t i = 0; r == 0 && groups > GROUPS_SORTED && i < n; i++)
+		r = fast_add(p, &p->waiting[i], 1);
+	if (r < 0 || groups > GROUPS_SORTED)
+		return r;
+	if (!vec_reserve(&p->places, &p->place_capacity, (size_t)groups + 1, sizeof(*p->places)))
+		return -ENOMEM;
+	memset(p->places, 0, ((size_t)groups + 1) * sizeof(*p->places));
+	for (uint32_t i = 0; i < n; i++)
+		p->places[p->waiting[i].group + 1]++;
+	for (uint32_t i = 0; i < groups; i++)
+		p->places[i + 1] += p->places[i];
+	for (uint32_t i = 0; i < n; i++)
+		p->sorted[p->places[p->waiting[i].group]++] = p->waiting[i];
+	for (uint32_t i = 1; r == 0 && i <= n; i++)
+		if (i == n || p->sorted[i].group != p->sorted[from].group) {
+			r = fast_add(p, &p->sorted[from], i - from);
+			from = i;
+		}
+	return r;
+}
+
+static int fast_row(struct part *p, uint32_t row, uint32_t group)
+{
+	int64_t ns = p->durations ? row_duration(p->group.times[row], p->group.durations[row]) : -1;
+	int r = p->waiting_n == SEGMENT_GROUP_ROWS ? fast_flush(p) : 0;
+
+	if (!p->waiting) {
+		p->waiting = malloc(SEGMENT_GROUP_ROWS * sizeof(*p->waiting));
+		p->sorted = malloc(SEGMENT_GROUP_ROWS * sizeof(*p->sorted));
+	}
+	if (!p->waiting || !p->sorted)
+		return -ENOMEM;
+	p->waiting[p->waiting_n++] = (struct fast){group, ns};
 	return r;
 }
 
 static int settled_row(struct part *p, uint32_t row, uint32_t group)
 {
 	const struct column_query *q = p->query;
-	uint32_t code = p->group.codes[row];
-	const struct value *known = &p->shapes->outputs[(size_t)code * p->shapes->output_n];
-	bool open = false;
-	int r = 0;
+	int r = column_group_slots(&p->group, row, p->slots);
 
-	for (uint32_t i = q->key_n; i < q->output_n; i++) {
-		p->outputs[i] = known[i];
-		open |= known[i].type == V_UNKNOWN;
-	}
-	if (open)
-		r = column_group_slots(&p->group, row, p->slots);
-	/* Nothing is to be taken apart: unnested slots are what the shape says. */
-	for (uint32_t i = 0; r == 0 && open && i < q->unnest_n; i++)
-		p->slots[i] = p->shapes->slots[(size_t)code * p->shapes->slot_n + i];
-	for (uint32_t i = q->key_n; r == 0 && open && i < q->output_n; i++)
-		if (known[i].type == V_UNKNOWN)
-			p->outputs[i] = expr_eval(&p->env, q->outputs[i]);
+	/* Nothing is to be taken apart. */
+	for (uint32_t i = 0; r == 0 && i < q->unnest_n; i++)
+		p->slots[i] = expr_eval(&p->env, q->unnest[i]);
+	for (uint32_t i = q->key_n; r == 0 && i < q->output_n; i++)
+		p->outputs[i] = q->outputs[i] ? expr_eval(&p->env, q->outputs[i]) : value_nil();
 	if (r == 0)
 		r = p->env.failed;
 	if (r == 0)
@@ -341,7 +371,7 @@ static int one_row(struct part *p, uint32_t row)
 
 	if (verdict == SHAPE_NO ||
 	    (verdict == SHAPE_ASK && p->filter.n > 0 &&
-	     !column_filter_may(&p->filter, row, p->needed[code])) ||
+	     !column_filter_may(&p->filter, row, p->shapes->needed[code])) ||
 	    (p->check_times && !row_in_time(p, row)))
 		return 0;
 	if (p->group.weights || p->scan->timed)
@@ -426,6 +456,8 @@ static int see_group(void *context, struct segment_group *group, const uint32_t 
 		r = group_pieces(group, &all, &all_n);
 	for (uint32_t i = 0; r == 0 && pieces && i < n; i++)
 		r = rows_in(p, all[pieces[i]].first, all[pieces[i]].rows);
+	if (r == 0)
+		r = fast_flush(p);
 	if (r == 0 && (p->query->kind == COLUMN_GROUP || p->query->kind == COLUMN_SERIES))
 		r = grouping_account(&p->out->groups);
 	return r;
@@ -562,7 +594,9 @@ int column_part_run(struct column_scan *s, uint32_t part)
 	column_group_done(&p->group);
 	arena_done(&p->arena);
 	free(p->cells);
-	free(p->shape_rows);
-	free(p->needed);
+	free(p->key_rows);
+	free(p->waiting);
+	free(p->sorted);
+	free(p->places);
 	return r == PART_FULL ? 0 : r;
 }

@@ -14,6 +14,7 @@ int column_scan_init(struct column_scan *s, struct query_at *run, const struct c
 	int r = 0;
 
 	*s = (struct column_scan){.run = run, .query = q, .steps = *steps};
+	column_filter_init(&s->drivers, q, NULL, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	for (uint32_t i = 0; i < q->aggregate_n; i++)
 		s->timed |= q->aggregates[i].kind == AGG_FIRST ||
@@ -53,7 +54,7 @@ static int shapes_make(struct column_scan *s, size_t i)
 
 	if (r != 0)
 		return r > 0 ? -EOPNOTSUPP : r;
-	return column_shapes_new(s->query, segment, &s->shapes[i]);
+	return column_shapes_new(s->query, &s->drivers, segment, &s->shapes[i]);
 }
 
 int column_scan_shapes(struct column_scan *s, const struct segment *segment,

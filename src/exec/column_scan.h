@@ -25,6 +25,7 @@ struct column_scan {
 	const struct column_query *query;
 	struct series_steps steps;     /* SERIES */
 	bool timed;                    /* aggregates ask for times */
+	struct column_filter drivers;  /* only to ask what shapes need */
 	pthread_mutex_t lock;          /* of shapes */
 	struct column_shapes **shapes; /* [segment]; made when first needed */
 	struct column_part parts[COLUMN_PARTS];

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "exec/attr_value.h"
+#include "exec/column_filter.h"
 #include "exec/row_field.h"
 
 /* --- entries of a shape --- */
@@ -27,8 +28,8 @@ static struct value entry_value(const struct segment_tables *t, const struct sha
 }
 
 /* What the shape says of a key: known, or unknown and *ret_absent for rows without one. */
-static struct value entry_of(struct column_shapes *s, const struct shape *shape, uint32_t key,
-			     struct value *ret_absent)
+static struct value entry_of(const struct column_shapes *s, const struct shape *shape, uint32_t key,
+			     struct arena *arena, struct value *ret_absent)
 {
 	const struct shapes *shapes = tables_shapes(s->tables);
 	struct value v = value_nil();
@@ -43,7 +44,7 @@ static struct value entry_of(struct column_shapes *s, const struct shape *shape,
 		if (e->key != key || e->class == ENTRY_LOOSE)
 			continue;
 		if (e->class == ENTRY_FIXED)
-			v = entry_value(s->tables, e, &s->arena);
+			v = entry_value(s->tables, e, arena);
 		else
 			open = true;
 	}
@@ -104,31 +105,32 @@ static void place_leaf(struct column_shapes *s, uint32_t i, const struct plan_ex
 	}
 }
 
-static struct value resource_attr(struct column_shapes *s, const struct shape *shape,
-				  struct slice key)
+static struct value resource_attr(const struct column_shapes *s, const struct shape *shape,
+				  struct slice key, struct arena *arena)
 {
 	const struct batch *b = tables_batch(s->tables);
 
-	return range_attr(b, b->resources[shape->resource].attrs, key, &s->arena);
+	return range_attr(b, b->resources[shape->resource].attrs, key, arena);
 }
 
 /* An attribute of the span or, failing that, of its resource. */
-static struct value leaf_attr(struct column_shapes *s, const struct shape *shape, uint32_t i,
-			      enum plan_scope scope, struct slice key, struct value *ret_absent)
+static struct value leaf_attr(const struct column_shapes *s, const struct shape *shape, uint32_t i,
+			      enum plan_scope scope, struct slice key, struct arena *arena,
+			      struct value *ret_absent)
 {
 	const struct batch *b = tables_batch(s->tables);
 	struct value v = value_nil();
 
 	*ret_absent = v;
 	if (scope == ATTR_INSTRUMENTATION)
-		return range_attr(b, b->scopes[shape->scope].attrs, key, &s->arena);
+		return range_attr(b, b->scopes[shape->scope].attrs, key, arena);
 	if (scope == ATTR_RESOURCE)
-		return resource_attr(s, shape, key);
-	v = entry_of(s, shape, s->key[i], ret_absent);
+		return resource_attr(s, shape, key, arena);
+	v = entry_of(s, shape, s->key[i], arena, ret_absent);
 	if (scope == ATTR_SPAN)
 		return v;
 	if (value_is_nil(*ret_absent))
-		*ret_absent = resource_attr(s, shape, key);
+		*ret_absent = resource_attr(s, shape, key, arena);
 	return value_is_nil(v) ? *ret_absent : v;
 }
 
@@ -137,9 +139,10 @@ static struct value non_empty(struct slice text)
 	return text.n ? value_text(text) : value_nil();
 }
 
-static struct value leaf_field(struct column_shapes *s, const struct column_query *q,
-			       const struct shape *shape, uint32_t i, struct value *ret_absent)
+static struct value leaf_field(const struct column_shapes *s, const struct shape *shape, uint32_t i,
+			       struct arena *arena, struct value *ret_absent)
 {
+	const struct column_query *q = s->query;
 	const struct batch *b = tables_batch(s->tables);
 	enum plan_field field = q->leaves[i]->field.field;
 
@@ -149,11 +152,11 @@ static struct value leaf_field(struct column_shapes *s, const struct column_quer
 		if (shape->name != NAME_VARIES)
 			return value_text(tables_text(s->tables, shape->name));
 		*ret_absent = value_text(SLICE(""));
-		return entry_of(s, shape, FIELD_NAME, ret_absent);
+		return entry_of(s, shape, FIELD_NAME, arena, ret_absent);
 	case F_STATUS_MESSAGE:
-		return entry_of(s, shape, FIELD_STATUS_MESSAGE, ret_absent);
+		return entry_of(s, shape, FIELD_STATUS_MESSAGE, arena, ret_absent);
 	case F_THREAD_ID:
-		return leaf_attr(s, shape, i, ATTR_ANY, SLICE("thread.id"), ret_absent);
+		return leaf_attr(s, shape, i, ATTR_ANY, SLICE("thread.id"), arena, ret_absent);
 	case F_TRACEPOINT:
 		return value_text(q->tracepoint);
 	case F_SCOPE_NAME:
@@ -173,7 +176,7 @@ static struct value leaf_field(struct column_shapes *s, const struct column_quer
 		return resource_field(
 			b, &b->resources[shape->resource],
 			tables_text(s->tables, tables_sender(s->tables, shape->resource)), field,
-			&s->arena);
+			arena);
 	default:
 		return value_unknown();
 	}
@@ -193,28 +196,52 @@ static uint8_t verdict_of(struct value v)
 	return v.type == V_UNKNOWN ? SHAPE_ASK : value_is_true(v) ? SHAPE_YES : SHAPE_NO;
 }
 
-static void ask_shape(struct column_shapes *s, const struct column_query *q, uint32_t number,
-		      struct expr_env *env)
+void column_shapes_slots(const struct column_shapes *s, uint32_t number, struct arena *arena,
+			 struct value *slots, struct value *absent)
 {
+	const struct column_query *q = s->query;
 	const struct shape *shape = &tables_shapes(s->tables)->rows[number];
-	struct value *slots = &s->slots[(size_t)number * s->slot_n];
-	struct value *absent = &s->absent[(size_t)number * s->leaf_n];
-	struct value *outputs = &s->outputs[(size_t)number * s->output_n];
+
+	for (uint32_t i = 0; i < q->leaf_n; i++)
+		slots[i] = q->leaves[i]->kind == X_ATTR
+				   ? leaf_attr(s, shape, i, q->leaves[i]->attr.scope,
+					       q->leaves[i]->attr.key, arena, &absent[i])
+				   : leaf_field(s, shape, i, arena, &absent[i]);
+}
+
+/* Where the shape's keys are all known, and nothing else is open, it has its group. */
+static int settle(struct column_shapes *s, uint32_t number, struct expr_env *env, bool settled)
+{
+	const struct column_query *q = s->query;
+	struct value keys[GROUPING_KEYS_MOST];
+
+	if ((q->kind != COLUMN_GROUP && q->kind != COLUMN_SERIES) ||
+	    q->key_n > GROUPING_KEYS_MOST || s->verdicts[number] == SHAPE_NO)
+		return 0;
+	for (uint32_t i = 0; settled && i < q->key_n; i++) {
+		keys[i] = expr_eval(env, q->outputs[i]);
+		settled = keys[i].type != V_UNKNOWN;
+	}
+	s->settled[number] = settled;
+	return settled ? grouping_find(&s->groups, keys, &s->keys[number]) : 0;
+}
+
+static int ask_shape(struct column_shapes *s, const struct column_filter *drivers, uint32_t number,
+		     struct expr_env *env)
+{
+	const struct column_query *q = s->query;
+	struct value slots[COLUMN_SLOTS_MOST], absent[COLUMN_SLOTS_MOST];
 	bool settled = true;
 
-	if (shape->type != EVENT_SPAN)
-		return; /* SHAPE_NO */
-	for (uint32_t i = 0; i < s->leaf_n; i++)
-		slots[q->unnest_n + i] = q->leaves[i]->kind == X_ATTR
-						 ? leaf_attr(s, shape, i, q->leaves[i]->attr.scope,
-							     q->leaves[i]->attr.key, &absent[i])
-						 : leaf_field(s, q, shape, i, &absent[i]);
+	if (tables_shapes(s->tables)->rows[number].type != EVENT_SPAN)
+		return 0; /* SHAPE_NO */
+	column_shapes_slots(s, number, env->arena, slots + q->unnest_n, absent);
 	env->columns = slots;
 	for (uint32_t i = 0; i < q->unnest_n; i++)
 		slots[i] = value_unknown();
 	s->verdicts[number] = q->where ? verdict_of(expr_eval(env, q->where)) : SHAPE_YES;
 	if (s->verdicts[number] == SHAPE_NO)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < q->unnest_n; i++) {
 		slots[i] = expr_eval(env, q->unnest[i]);
 		if (slots[i].type == V_LIST)
@@ -228,13 +255,11 @@ static void ask_shape(struct column_shapes *s, const struct column_query *q, uin
 			s->verdicts[number] = SHAPE_NO;
 		settled &= after == SHAPE_YES;
 	}
-	for (uint32_t i = 0; i < s->output_n; i++) {
-		outputs[i] = q->outputs[i] ? expr_eval(env, q->outputs[i]) : value_nil();
-		if (i < q->key_n)
-			settled &= outputs[i].type != V_UNKNOWN;
-	}
-	s->settled[number] = settled;
 	s->possible |= s->verdicts[number] != SHAPE_NO;
+	if (s->verdicts[number] == SHAPE_ASK)
+		s->needed[number] =
+			column_filter_needed(drivers, s->place, slots + q->unnest_n, absent);
+	return settle(s, number, env, settled);
 }
 
 /* Says a span of this shape how it was sampled, or may it? */
@@ -250,65 +275,67 @@ static bool is_weighted(const struct column_shapes *s, const struct shape *shape
 	return false;
 }
 
-static bool allocate(struct column_shapes *s, const struct column_query *q, uint32_t n)
+static int allocate(struct column_shapes *s, uint32_t n)
 {
 	struct arena *a = &s->arena;
 
-	s->leaf_n = q->leaf_n;
-	s->slot_n = q->unnest_n + q->leaf_n;
-	s->output_n = q->output_n;
 	s->verdicts = arena_zalloc(a, n + 1, 1);
 	s->settled = arena_zalloc(a, n + 1, 1);
-	s->slots = arena_zalloc(a, (size_t)n * s->slot_n + 1, sizeof(struct value));
-	s->absent = arena_zalloc(a, (size_t)n * s->leaf_n + 1, sizeof(struct value));
-	s->outputs = arena_zalloc(a, (size_t)n * s->output_n + 1, sizeof(struct value));
-	return s->verdicts && s->settled && s->slots && s->absent && s->outputs;
+	s->needed = arena_zalloc(a, n + 1, 1);
+	s->keys = arena_alloc(a, ((size_t)n + 1) * sizeof(*s->keys));
+	if (!s->verdicts || !s->settled || !s->needed || !s->keys)
+		return -ENOMEM;
+	return grouping_init(&s->groups, s->query->key_n, NULL, 0, NULL);
 }
 
-int column_shapes_new(const struct column_query *q, struct segment *segment,
-		      struct column_shapes **ret_shapes)
+#define ARENA_BYTES (1 << 18) /* of lists made while shapes are asked, before it is cleared */
+
+int column_shapes_new(const struct column_query *q, const struct column_filter *drivers,
+		      struct segment *segment, struct column_shapes **ret_shapes)
 {
 	struct column_shapes *s = calloc(1, sizeof(*s));
 	struct expr_memo *memo = NULL;
-	struct expr_env env = {.element = nothing};
-	uint32_t n;
-	int r;
+	struct arena arena = {0};
+	struct expr_env env = {.element = nothing, .arena = &arena};
+	uint32_t n = 0;
+	int r = s ? segment_pin(segment, &s->tables) : -ENOMEM;
 
-	if (!s)
-		return -ENOMEM;
-	r = segment_pin(segment, &s->tables);
 	if (r == 0) {
 		s->segment = segment;
+		s->query = q;
 		n = tables_shapes(s->tables)->n;
-		r = allocate(s, q, n) ? expr_memo_new(&memo) : -ENOMEM;
+		r = allocate(s, n);
 	}
-	if (r < 0) {
-		column_shapes_free(s);
-		return r;
-	}
-	env.arena = &s->arena;
+	if (r == 0)
+		r = expr_memo_new(&memo);
 	env.memo = memo;
-	for (uint32_t i = 0; i < s->leaf_n; i++)
+	for (uint32_t i = 0; r == 0 && i < q->leaf_n; i++)
 		place_leaf(s, i, q->leaves[i]);
-	for (uint32_t i = 0; i < n; i++) {
-		ask_shape(s, q, i, &env);
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		r = ask_shape(s, drivers, i, &env);
 		s->weighted |= is_weighted(s, &tables_shapes(s->tables)->rows[i]);
+		if (arena.bytes > ARENA_BYTES)
+			arena_clear(&arena);
+		if (r == 0)
+			r = env.failed;
 	}
 	expr_memo_free(memo);
-	if (env.failed < 0) {
+	arena_done(&arena);
+	if (r < 0)
 		column_shapes_free(s);
-		return env.failed;
-	}
-	*ret_shapes = s;
-	return 0;
+	else
+		*ret_shapes = s;
+	return r;
 }
 
 struct column_shapes *column_shapes_free(struct column_shapes *s)
 {
 	if (!s)
 		return NULL;
-	if (s->segment)
+	if (s->segment) {
 		segment_unpin(s->segment);
+		grouping_done(&s->groups);
+	}
 	arena_done(&s->arena);
 	free(s);
 	return NULL;

@@ -27,28 +27,37 @@ enum leaf_place {
 
 #define NO_KEY UINT32_MAX
 
+struct column_filter;
+
 struct column_shapes {
 	struct segment *segment; /* pinned */
 	const struct segment_tables *tables;
-	uint32_t slot_n, leaf_n, output_n; /* as the query has them */
-	uint8_t *verdicts;                 /* [shape] enum shape_verdict */
+	const struct column_query *query;
+	uint8_t *verdicts; /* [shape] enum shape_verdict */
 	/* [shape]: keys are known, there is nothing to take apart, and nothing is left to ask. */
 	uint8_t *settled;
-	struct value *slots;              /* [shape][slot_n]; V_UNKNOWN: ask the row */
-	struct value *absent;             /* [shape][leaf_n]: where the row says nothing */
-	struct value *outputs;            /* [shape][output_n]; V_UNKNOWN: evaluate */
+	uint32_t *keys;         /* [shape] of a settled one: its group below */
+	struct grouping groups; /* keys of settled shapes: shapes are many, keys are few */
 	uint8_t place[COLUMN_SLOTS_MOST]; /* [leaf] enum leaf_place */
 	uint32_t key[COLUMN_SLOTS_MOST];  /* [leaf] LEAF_COLUMN: string code, enum field_key */
+	uint8_t *needed;                  /* [shape] drivers of the filter: exec/column_filter.h */
 	bool possible;                    /* some shape may match */
 	/* Something here is sampled, or may be: weights must be looked for. */
 	bool weighted;
 	struct arena arena;
 };
 
-int column_shapes_new(const struct column_query *q, struct segment *segment,
-		      struct column_shapes **ret_shapes);
+/* `drivers` says what the filter looks for in columns. */
+int column_shapes_new(const struct column_query *q, const struct column_filter *drivers,
+		      struct segment *segment, struct column_shapes **ret_shapes);
 /* Accepts NULL, returns NULL. */
 struct column_shapes *column_shapes_free(struct column_shapes *s);
+
+/* What the shape says of each leaf: `slots` of leaves (V_UNKNOWN: ask the row), and `absent` where
+ * the row then says nothing.  Not kept for all shapes, which may be a million.  Lists lie in the
+ * arena. */
+void column_shapes_slots(const struct column_shapes *s, uint32_t shape, struct arena *arena,
+			 struct value *slots, struct value *absent);
 
 /* Native blocks are in it: begins and ends as events of their own. */
 int segment_has_native(struct segment *segment);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 
 #define MANTISSA_BITS  52
+#define BINS_SPARE     16
 #define BUCKET_SHIFT   (MANTISSA_BITS - 6)
 #define BUCKET_LARGEST (0x7ff * SKETCH_PER - 1)
 
@@ -37,53 +38,44 @@ static double bound_of(int32_t bucket)
 	return number;
 }
 
-/* Numbers of buckets may be negative: division rounds down. */
-static int32_t page_of(int32_t bucket)
+/* Makes room for the bucket, and for its neighbours: what comes next is near. */
+static bool cover(struct sketch *s, struct arena *arena, int32_t bucket)
 {
-	return bucket >> 4;
-}
+	int32_t first = s->n ? MIN(s->first, bucket) : bucket;
+	int32_t end = s->n ? MAX(s->first + (int32_t)s->n, bucket + 1) : bucket + 1;
+	uint32_t n = (uint32_t)(end - first), spare = n / 2 + BINS_SPARE;
+	double *bins;
 
-_Static_assert(SKETCH_PAGE == 1 << 4, "page_of");
-
-/* Makes the directory cover the page. */
-static bool cover(struct sketch *s, struct arena *arena, int32_t page)
-{
-	int32_t first = s->page_n ? MIN(s->first, page) : page;
-	int32_t end = s->page_n ? MAX(s->first + (int32_t)s->page_n, page + 1) : page + 1;
-	uint32_t n = (uint32_t)(end - first), at = s->page_n ? (uint32_t)(s->first - first) : 0;
-
-	if (n > s->capacity || at > 0) {
-		uint32_t capacity = n > s->capacity ? n + n / 2 + 4 : s->capacity;
-		double **pages = arena_zalloc(arena, capacity, sizeof(*pages));
-
-		if (!pages)
-			return false;
-		if (s->page_n)
-			memcpy(pages + at, s->pages, s->page_n * sizeof(*pages));
-		s->pages = pages;
-		s->capacity = capacity;
+	if (s->n && first == s->first && n <= s->capacity) {
+		s->n = n;
+		return true;
 	}
+	if (s->n && first < s->first)
+		first -= (int32_t)spare; /* it grows downwards */
+	n = (uint32_t)(end - first);
+	bins = arena_zalloc(arena, n + spare, sizeof(*bins));
+	if (!bins)
+		return false;
+	if (s->n)
+		memcpy(bins + (s->first - first), s->bins, s->n * sizeof(*bins));
+	s->bins = bins;
 	s->first = first;
-	s->page_n = n;
+	s->n = n;
+	s->capacity = n + spare;
 	return true;
 }
 
-static double *page_get(struct sketch *s, struct arena *arena, int32_t page)
+static double *bin_get(struct sketch *s, struct arena *arena, int32_t bucket)
 {
-	double **at;
-
-	if ((uint32_t)(page - s->first) >= s->page_n && !cover(s, arena, page))
+	if ((uint32_t)(bucket - s->first) >= s->n && !cover(s, arena, bucket))
 		return NULL;
-	at = &s->pages[page - s->first];
-	if (!*at)
-		*at = arena_zalloc(arena, SKETCH_PAGE, sizeof(double));
-	return *at;
+	return &s->bins[bucket - s->first];
 }
 
 bool sketch_add(struct sketch *s, struct arena *arena, double number, double weight)
 {
 	int32_t bucket;
-	double *page;
+	double *bin;
 
 	if (isnan(number))
 		return true;
@@ -91,10 +83,10 @@ bool sketch_add(struct sketch *s, struct arena *arena, double number, double wei
 	if (bucket > -SKETCH_PER && bucket < SKETCH_PER) {
 		s->zero += weight;
 	} else {
-		page = page_get(s, arena, page_of(bucket));
-		if (!page)
+		bin = bin_get(s, arena, bucket);
+		if (!bin)
 			return false;
-		page[bucket & (SKETCH_PAGE - 1)] += weight;
+		*bin += weight;
 	}
 	s->weight += weight;
 	if (number < s->min)
@@ -106,16 +98,15 @@ bool sketch_add(struct sketch *s, struct arena *arena, double number, double wei
 
 bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from)
 {
-	for (uint32_t i = 0; i < from->page_n; i++) {
-		double *page;
+	for (uint32_t i = 0; i < from->n; i++) {
+		double *bin;
 
-		if (!from->pages[i])
+		if (from->bins[i] == 0)
 			continue;
-		page = page_get(to, arena, from->first + (int32_t)i);
-		if (!page)
+		bin = bin_get(to, arena, from->first + (int32_t)i);
+		if (!bin)
 			return false;
-		for (uint32_t k = 0; k < SKETCH_PAGE; k++)
-			page[k] += from->pages[i][k];
+		*bin += from->bins[i];
 	}
 	to->zero += from->zero;
 	to->weight += from->weight;
@@ -140,20 +131,18 @@ void sketch_each(const struct sketch *s,
 {
 	bool zero = s->zero == 0;
 
-	for (uint32_t i = 0; i < s->page_n; i++) {
-		for (uint32_t k = 0; s->pages[i] && k < SKETCH_PAGE; k++) {
-			int32_t bucket = (s->first + (int32_t)i) * SKETCH_PAGE + (int32_t)k;
-			double low, high;
+	for (uint32_t i = 0; i < s->n; i++) {
+		int32_t bucket = s->first + (int32_t)i;
+		double low, high;
 
-			if (s->pages[i][k] == 0)
-				continue;
-			if (bucket > 0 && !zero) {
-				each(context, 0, 0, s->zero);
-				zero = true;
-			}
-			bounds(bucket, &low, &high);
-			each(context, low, high, s->pages[i][k]);
+		if (s->bins[i] == 0)
+			continue;
+		if (bucket > 0 && !zero) {
+			each(context, 0, 0, s->zero);
+			zero = true;
 		}
+		bounds(bucket, &low, &high);
+		each(context, low, high, s->bins[i]);
 	}
 	if (!zero)
 		each(context, 0, 0, s->zero);

@@ -14,14 +14,11 @@
 
 #define SKETCH_ERROR (1.0 / 128)
 #define SKETCH_PER   64 /* buckets to a doubling */
-#define SKETCH_PAGE  16 /* of them in a page */
 
 struct sketch {
-	/* Pages by their numbers, from `first` on; NULL where nothing fell into.  The number of a
-	 * page grows with the numbers in it. */
-	double **pages;
-	int32_t first;
-	uint32_t page_n, capacity;
+	double *bins;  /* weights of the buckets from `first` on, without a gap */
+	int32_t first; /* numbers of buckets grow with the numbers in them */
+	uint32_t n, capacity;
 	double zero;   /* weight of 0 (and of -0 and what is smaller than any normal number) */
 	double weight; /* of all */
 	double min, max;
