@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/query_jobs.h"
 #include "core/clock.h"
 #include "ingest/ingest.h"
 
@@ -210,6 +211,22 @@ static void pool_metrics(struct page *p, struct pool *pool)
 	gauge(p, "causet_api_jobs_running", "Questions being answered.", s.running);
 }
 
+static void query_metrics(struct page *p, struct query_jobs *jobs)
+{
+	struct query_counters *c = query_jobs_counters(jobs);
+
+	counter(p, "causet_queries_total", "Queries started.", atomic_load(&c->started));
+	counter(p, "causet_queries_refused_total", "Queries refused because too many were running.",
+		atomic_load(&c->refused));
+	counter(p, "causet_queries_failed_total", "Queries that failed or went over a budget.",
+		atomic_load(&c->failed));
+	counter(p, "causet_queries_cancelled_total", "Queries cancelled, also by going away.",
+		atomic_load(&c->cancelled));
+	counter(p, "causet_query_rows_total", "Rows that queries have given.",
+		atomic_load(&c->rows));
+	gauge(p, "causet_queries_running", "Queries running.", query_jobs_running(jobs));
+}
+
 static uint64_t count_fds(void)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -269,6 +286,8 @@ void metrics_write(struct api *api, bool openmetrics, struct buffer *out)
 		ingest_metrics(&p, ingest_counters(api->ingest));
 	store_metrics(&p, api->store);
 	pool_metrics(&p, api->pool);
+	if (api->queries)
+		query_metrics(&p, api->queries);
 	process_metrics(&p, api->started_ns);
 	if (openmetrics)
 		buffer_text(out, "# EOF\n");
