@@ -1,4 +1,4 @@
-/* http/query.c - the query of a URL: pairs, percent-decoded. */
+/* http/request_query.c - the query of a URL: pairs, percent-decoded. */
 #include <errno.h>
 
 #include "http/request.h"
