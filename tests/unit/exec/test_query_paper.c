@@ -139,9 +139,30 @@ static void the_papers_queries_run_verbatim(void **state)
 	}
 }
 
+/* "The stress test hostname and the location of all 3 file replicas (4 tuples)": for each of the
+ * two requests, with the paper's rewrites; without them the list travels as one. */
+static void q7_packs_four_tuples_for_each_request(void **state)
+{
+	struct query_t q;
+	char text[4096];
+
+	(void)state;
+	query_t_open(&q, hdfs, true);
+	snprintf(text, sizeof(text), "%s%s", tracepoints, paper[6].text);
+	for (int with = 0; with < 2; with++) {
+		struct query_text t = {0};
+
+		assert_int_equal(query_t_run(&q, text, with ? 0 : RULE_AGGREGATION, 1, &t), 0);
+		assert_int_equal(t.stats.tuples_packed, with ? 2 * 4 : 2 * 2);
+		query_text_done(&t);
+	}
+	query_t_close(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(q7_packs_four_tuples_for_each_request),
 		cmocka_unit_test(the_papers_queries_run_verbatim),
 	};
 
