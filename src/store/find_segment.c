@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/find_int.h"
+#include "store/split_bounds.h"
 
 /* --- which groups --- */
 
@@ -121,7 +122,9 @@ static int by_bound(const void *a, const void *b)
 
 int find_list_groups(struct finding *f)
 {
-	int r = 0;
+	const struct split_bound *bounds;
+	/* Made before they are asked for. */
+	int r = asks_wholes(f->query) ? view_split_bounds(f->snapshot->view, &bounds) : 0;
 
 	for (uint32_t i = 0; r == 0 && i < f->snapshot->view->segment_n; i++)
 		r = list_segment(f, i);
@@ -154,6 +157,23 @@ static bool piece_fits(const struct store_query *q, const struct group_piece *p)
 	       !(q->max_duration_ns && p->duration_ns > q->max_duration_ns);
 }
 
+/* Do the bounds of a trace in several segments rule it out?  What a head has of it is not in them.
+ */
+static bool bounds_rule_out(const struct finding *f, const struct group_piece *p)
+{
+	const struct store_query *q = f->query;
+	const struct split_bound *b =
+		asks_wholes(q) ? view_split_bound(f->snapshot->view, p->id) : NULL;
+	int64_t longest;
+
+	if (!b || b->open || b->low_ns > b->high_ns || snapshot_in_heads(f->snapshot, p->id))
+		return false;
+	longest = b->high_ns - b->low_ns;
+	return (q->errors && !b->errors) || (q->to_ns && b->low_ns >= q->to_ns) ||
+	       (q->min_duration_ns && longest < q->min_duration_ns) ||
+	       !find_may_enter(f, p->start_ns, longest);
+}
+
 static int judge(struct finding *f, const struct find_group *at, const struct group_zone *zone,
 		 const struct group_piece *pieces, uint32_t n, uint32_t i, bool sure)
 {
@@ -173,7 +193,7 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 	/* Longer than this it may be, if it goes on elsewhere; later it cannot begin. */
 	if (!find_may_enter(f, p->start_ns, at->open ? INT64_MAX : p->duration_ns))
 		return 0;
-	if (!fits && !at->open)
+	if (at->open ? bounds_rule_out(f, p) : !fits)
 		return 0;
 	if (!sure || (zone->continues && i == 0) || (zone->continued && i + 1 == n))
 		return find_whole(f, p->id);

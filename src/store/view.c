@@ -96,6 +96,7 @@ struct view *view_unref(struct view *v)
 	pthread_mutex_destroy(&v->split_lock);
 	free(v->split);
 	free(v->split_filter);
+	free(v->split_bounds);
 	free(v->segments);
 	free(v);
 	return NULL;

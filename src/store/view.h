@@ -45,7 +45,8 @@ struct view {
 	size_t split_n;
 	/* Bits by the hash of their ids: most ids are known not to be split by one look. */
 	uint64_t *split_filter;
-	uint64_t split_mask; /* bits of the filter - 1 */
+	uint64_t split_mask;              /* bits of the filter - 1 */
+	struct split_bound *split_bounds; /* store/split_bounds.h; NULL until they are asked for */
 };
 
 /* Takes over the reference to the segment and the hashes, also on failure.  NULL: out of memory. */

@@ -1,0 +1,125 @@
+/* store/split_bounds.c - how early and how late traces in several segments can be. */
+#include "store/split_bounds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "store/group.h"
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct trace_id));
+}
+
+/* The place of a split trace in the list, or SIZE_MAX. */
+static size_t place_of(const struct view *v, struct trace_id id)
+{
+	const struct trace_id *at;
+
+	if (!view_split_has(v, id))
+		return SIZE_MAX;
+	at = bsearch(&id, v->split, v->split_n, sizeof(id), by_bytes);
+	return (size_t)(at - v->split);
+}
+
+static void add_piece(struct split_bound *b, const struct group_piece *p, bool cut)
+{
+	int64_t end;
+
+	if (cut || p->start_ns == 0 || __builtin_add_overflow(p->start_ns, p->duration_ns, &end)) {
+		b->open = true;
+		return;
+	}
+	b->low_ns = MIN(b->low_ns, p->start_ns);
+	b->high_ns = MAX(b->high_ns, end);
+	b->errors |= p->errors;
+}
+
+static int add_group(const struct view *v, struct segment_group *g, struct split_bound *bounds)
+{
+	const struct group_zone *zone = group_zone(g);
+	const struct group_piece *pieces;
+	uint32_t n;
+	int r = group_pieces(g, &pieces, &n);
+
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		size_t at = place_of(v, pieces[i].id);
+
+		if (at != SIZE_MAX)
+			add_piece(&bounds[at], &pieces[i],
+				  (zone->continues && i == 0) || (zone->continued && i + 1 == n));
+	}
+	return r;
+}
+
+/* Groups in which a split trace may begin; what goes on behind one is known there to be cut. */
+static int add_segment(const struct view *v, struct segment *s, struct split_bound *bounds)
+{
+	_cleanup_(group_closep)
+	struct segment_group *g = NULL;
+	uint32_t groups = segment_info(s)->groups, found[SEGMENT_MAX_CANDIDATES];
+	_cleanup_(freep)
+	uint8_t *marks = calloc((size_t)groups + 1, 1);
+	int r = marks ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < v->split_n && r >= 0; i++) {
+		r = segment_candidates(s, v->split[i], found);
+		for (int k = 0; k < r; k++)
+			marks[found[k]] = 1;
+	}
+	if (r > 0)
+		r = 0;
+	for (uint32_t i = 0; i < groups && r == 0; i++) {
+		if (!marks[i])
+			continue;
+		r = g ? group_reopen_few(g, i) : group_open_few(s, i, &g);
+		if (r == 0)
+			r = add_group(v, g, bounds);
+	}
+	return r;
+}
+
+static int make(struct view *v)
+{
+	struct split_bound *bounds = malloc((v->split_n + 1) * sizeof(*bounds));
+	int r = bounds ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < v->split_n && r == 0; i++)
+		bounds[i] = (struct split_bound){.low_ns = INT64_MAX};
+	for (size_t i = 0; i < v->segment_n && v->split_n > 0 && r == 0; i++)
+		r = add_segment(v, v->segments[i]->segment, bounds);
+	if (r == -ENOMEM) {
+		free(bounds);
+		return r;
+	}
+	/* What cannot be read says nothing; whoever needs the rows themselves is told. */
+	for (size_t i = 0; i < v->split_n && r < 0; i++)
+		bounds[i].open = true;
+	v->split_bounds = bounds;
+	return 0;
+}
+
+int view_split_bounds(struct view *v, const struct split_bound **ret_bounds)
+{
+	const struct trace_id *ids;
+	size_t n;
+	int r = view_split(v, &ids, &n);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&v->split_lock);
+	if (!v->split_bounds)
+		r = make(v);
+	pthread_mutex_unlock(&v->split_lock);
+	if (r == 0)
+		*ret_bounds = v->split_bounds;
+	return r;
+}
+
+const struct split_bound *view_split_bound(const struct view *v, struct trace_id id)
+{
+	size_t at = v->split_bounds ? place_of(v, id) : SIZE_MAX;
+
+	return at == SIZE_MAX ? NULL : &v->split_bounds[at];
+}
