@@ -2,7 +2,7 @@
 #include "api/routes.h"
 
 #include "api/backup.h"
-#include "api/bulk.h"
+#include "api/bulk_get.h"
 #include "api/health.h"
 #include "api/jaeger_grpc.h"
 #include "api/jaeger_lists.h"

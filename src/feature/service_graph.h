@@ -7,7 +7,7 @@
 #ifndef CAUSET_FEATURE_SERVICE_GRAPH_H
 #define CAUSET_FEATURE_SERVICE_GRAPH_H
 
-#include "feature/series.h"
+#include "feature/label_series.h"
 #include "model/batch.h"
 
 #define GRAPH_HALVES  65536

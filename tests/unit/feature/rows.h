@@ -1,6 +1,6 @@
 /* Batches of spans for the tests of this folder. */
-#ifndef CAUSET_TESTS_FEATURE_ROWS_H
-#define CAUSET_TESTS_FEATURE_ROWS_H
+#ifndef CAUSET_TESTS_UNIT_FEATURE_ROWS_H
+#define CAUSET_TESTS_UNIT_FEATURE_ROWS_H
 
 #include "t.h"
 

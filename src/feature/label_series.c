@@ -1,5 +1,5 @@
-/* feature/series.c - a bounded set of time series. */
-#include "feature/series.h"
+/* feature/label_series.c - a bounded set of time series. */
+#include "feature/label_series.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* api/bulk.c - /api/v1/bulk: every modelled trace of a window, for programs that want them all.
+/* api/bulk_get.c - /api/v1/bulk: every modelled trace of a window, for programs that want them all.
  *
  * Lines of JSON, newest first:
  *
@@ -9,7 +9,7 @@
  *
  * A stream that ends without the last line was cut off: ask again with the last cursor that came.
  * Several workers take a partition each; a trace is in one of them. */
-#include "api/bulk.h"
+#include "api/bulk_get.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "feature/series.h"
+#include "feature/label_series.h"
 
 static int64_t get(struct series_set *s, const char *a, const char *b)
 {

@@ -1,10 +1,10 @@
-/* feature/series.h - a bounded set of time series: counters and histograms by label.
+/* feature/label_series.h - a bounded set of time series: counters and histograms by label.
  *
  * However many names come in, there are never more than so many series: what finds no room is
  * counted under SERIES_OVERFLOW, first for its second label alone, then for the first, too, so
  * sums stay right.  One thread at a time. */
-#ifndef CAUSET_FEATURE_SERIES_H
-#define CAUSET_FEATURE_SERIES_H
+#ifndef CAUSET_FEATURE_LABEL_SERIES_H
+#define CAUSET_FEATURE_LABEL_SERIES_H
 
 #include "base/arena.h"
 #include "base/map.h"

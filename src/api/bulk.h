@@ -1,9 +1,0 @@
-/* api/bulk.h - /api/v1/bulk: every modelled trace of a window, for programs that want them all. */
-#ifndef CAUSET_API_BULK_H
-#define CAUSET_API_BULK_H
-
-#include "api/api.h"
-
-void bulk_get(struct http_request *req, struct api *api);
-
-#endif
