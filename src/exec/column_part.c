@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "core/hash.h"
 #include "exec/column_scan.h"
 #include "exec/probability.h"
 #include "exec/row_field.h"
@@ -32,6 +33,13 @@ struct part {
 	const struct column_shapes *shapes; /* of the segment at hand */
 	uint32_t *key_rows;                 /* [key of settled shapes] group, or MAP_NONE */
 	size_t key_row_capacity;
+	/* Groups of shapes that lack a key, by the dictionary's code of the key; of this segment.
+	 */
+	struct half {
+		uint64_t key; /* half << 32 | code + 1, or 0: free */
+		uint32_t group;
+	} * halves;
+	size_t half_n, half_capacity; /* a power of two */
 	/* SERIES: groups by series and step. */
 	struct grouping series; /* keys alone */
 	uint32_t *cells;        /* [series][step]: group, or MAP_NONE */
@@ -179,6 +187,9 @@ static int follow_segment(struct part *p, const struct segment *segment)
 		return -ENOMEM;
 	}
 	memset(p->key_rows, 0xff, n * sizeof(uint32_t));
+	if (p->halves)
+		memset(p->halves, 0, p->half_capacity * sizeof(*p->halves));
+	p->half_n = 0;
 	return 0;
 }
 
@@ -207,6 +218,79 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 	for (uint32_t i = 0; !possible && i < zone->shape_n; i++)
 		possible = p->shapes->verdicts[zone->shapes[i]] != SHAPE_NO;
 	return possible;
+}
+
+static struct half *half_place(struct half *halves, size_t capacity, uint64_t key)
+{
+	size_t at = (size_t)hash_u64(key, 0) & (capacity - 1);
+
+	while (halves[at].key && halves[at].key != key)
+		at = (at + 1) & (capacity - 1);
+	return &halves[at];
+}
+
+static int halves_grow(struct part *p)
+{
+	size_t capacity = p->half_capacity ? p->half_capacity * 2 : 4096;
+	struct half *halves = calloc(capacity, sizeof(*halves));
+
+	if (!halves)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->half_capacity; i++)
+		if (p->halves[i].key)
+			*half_place(halves, capacity, p->halves[i].key) = p->halves[i];
+	free(p->halves);
+	p->halves = halves;
+	p->half_capacity = capacity;
+	return 0;
+}
+
+/* The group of a row whose shape lacks one key.  1 and the group (of a series: its number); 0 when
+ * the key is nothing with a code. */
+static int half_group(struct part *p, uint32_t code, uint32_t row, const struct value **ret_keys,
+		      struct value keys[GROUPING_KEYS_MOST], uint32_t *ret_group)
+{
+	const struct value *half = grouping_keys(&p->shapes->halves, p->shapes->keys[code]);
+	const struct group_column *column = NULL;
+	struct leaf_column *c;
+	struct half *place;
+	uint64_t key = 0;
+	uint32_t at, i = 0;
+	int r = column_group_leaf(&p->group, (uint32_t)half[0].i, &c);
+
+	if (r < 0)
+		return r;
+	at = c->at[row];
+	if (at == LEAF_TWICE)
+		return 0;
+	if (at != LEAF_NOWHERE) {
+		column = c->columns[at >> LEAF_SHIFT];
+		i = at & ((1u << LEAF_SHIFT) - 1);
+		if (!column->by_code || column->type != VALUE_STRING)
+			return 0;
+		key = (uint64_t)column->codes[i] + 1;
+	}
+	key = (uint64_t)p->shapes->keys[code] << 32 | (key + 1);
+	if (p->half_n * 2 >= p->half_capacity) {
+		r = halves_grow(p);
+		if (r < 0)
+			return r;
+	}
+	memcpy(keys, half + 2, p->query->key_n * sizeof(*keys));
+	if (column)
+		keys[half[1].i] = value_text(column_text(column, i));
+	*ret_keys = keys;
+	place = half_place(p->halves, p->half_capacity, key);
+	if (!place->key) {
+		r = grouping_find(p->query->kind == COLUMN_SERIES ? &p->series : &p->out->groups,
+				  keys, &place->group);
+		if (r < 0)
+			return r;
+		place->key = key;
+		p->half_n++;
+	}
+	*ret_group = place->group;
+	return 1;
 }
 
 /* The group of a settled shape's row; for a series, of its time as well. */
@@ -367,6 +451,8 @@ static int one_row(struct part *p, uint32_t row)
 	uint32_t code = p->group.codes[row], group;
 	uint8_t verdict = p->shapes->verdicts[code];
 	bool grouped = p->query->kind == COLUMN_GROUP || p->query->kind == COLUMN_SERIES;
+	struct value room[GROUPING_KEYS_MOST];
+	const struct value *keys;
 	int r = 0;
 
 	if (verdict == SHAPE_NO ||
@@ -378,9 +464,18 @@ static int one_row(struct part *p, uint32_t row)
 		r = column_group_sample(&p->group, row, p->scan->timed, &p->sample);
 	if (r < 0)
 		return r;
-	if (!grouped || verdict == SHAPE_ASK || !p->shapes->settled[code])
+	if (!grouped || verdict == SHAPE_ASK || p->shapes->settled[code] == SHAPE_OPEN)
 		return open_row(p, row, verdict == SHAPE_ASK);
-	r = settled_group(p, code, row, &group);
+	if (p->shapes->settled[code] == SHAPE_SETTLED) {
+		r = settled_group(p, code, row, &group);
+	} else {
+		r = half_group(p, code, row, &keys, room, &group);
+		if (r == 0)
+			return open_row(p, row, false);
+		r = r > 0 ? 0 : r;
+		if (r == 0 && p->query->kind == COLUMN_SERIES)
+			r = cell_find(p, group, keys, p->group.times[row], &group);
+	}
 	if (r < 0)
 		return r;
 	if (p->fast && !p->group.weights)
@@ -595,6 +690,7 @@ int column_part_run(struct column_scan *s, uint32_t part)
 	arena_done(&p->arena);
 	free(p->cells);
 	free(p->key_rows);
+	free(p->halves);
 	free(p->waiting);
 	free(p->sorted);
 	free(p->places);

@@ -209,21 +209,64 @@ void column_shapes_slots(const struct column_shapes *s, uint32_t number, struct 
 				   : leaf_field(s, shape, i, arena, &absent[i]);
 }
 
-/* Where the shape's keys are all known, and nothing else is open, it has its group. */
-static int settle(struct column_shapes *s, uint32_t number, struct expr_env *env, bool settled)
+/* The leaf that a key is, as it is or taken apart; COLUMN_SLOTS_MOST: it is another expression. */
+static uint32_t key_leaf(const struct column_query *q, uint32_t key)
+{
+	const struct plan_expr *e = q->outputs[key];
+
+	if (e->kind == X_COLUMN && e->column < q->unnest_n)
+		e = q->unnest[e->column];
+	return e->kind == X_COLUMN && e->column >= q->unnest_n ? e->column - q->unnest_n
+							       : COLUMN_SLOTS_MOST;
+}
+
+/* Everything is known but one key, which is a text in a column or nothing. */
+static int settle_half(struct column_shapes *s, uint32_t number, struct value *keys,
+		       const struct value *slots, const struct value *absent)
 {
 	const struct column_query *q = s->query;
-	struct value keys[GROUPING_KEYS_MOST];
+	uint32_t open = q->key_n, leaf;
+
+	for (uint32_t i = 0; i < q->key_n; i++) {
+		if (keys[2 + i].type != V_UNKNOWN)
+			continue;
+		if (open < q->key_n)
+			return 0;
+		open = i;
+	}
+	leaf = open < q->key_n ? key_leaf(q, open) : COLUMN_SLOTS_MOST;
+	if (q->where_after || leaf == COLUMN_SLOTS_MOST || s->place[leaf] != LEAF_COLUMN ||
+	    slots[q->unnest_n + leaf].type != V_UNKNOWN || !value_is_nil(absent[leaf]))
+		return 0;
+	for (uint32_t i = 0; i < q->unnest_n; i++)
+		if (slots[i].type == V_UNKNOWN &&
+		    (q->unnest[i]->kind != X_COLUMN || q->unnest[i]->column != q->unnest_n + leaf))
+			return 0;
+	keys[0] = value_int(leaf);
+	keys[1] = value_int(open);
+	keys[2 + open] = value_nil();
+	s->settled[number] = SHAPE_HALF;
+	return grouping_find(&s->halves, keys, &s->keys[number]);
+}
+
+/* Where the shape's keys are all known, and nothing else is open, it has its group. */
+static int settle(struct column_shapes *s, uint32_t number, struct expr_env *env, bool settled,
+		  const struct value *absent)
+{
+	const struct column_query *q = s->query;
+	struct value keys[GROUPING_KEYS_MOST + 2];
 
 	if ((q->kind != COLUMN_GROUP && q->kind != COLUMN_SERIES) ||
-	    q->key_n > GROUPING_KEYS_MOST || s->verdicts[number] == SHAPE_NO)
+	    q->key_n + 2 > GROUPING_KEYS_MOST || s->verdicts[number] != SHAPE_YES)
 		return 0;
-	for (uint32_t i = 0; settled && i < q->key_n; i++) {
-		keys[i] = expr_eval(env, q->outputs[i]);
-		settled = keys[i].type != V_UNKNOWN;
+	for (uint32_t i = 0; i < q->key_n; i++) {
+		keys[2 + i] = expr_eval(env, q->outputs[i]);
+		settled &= keys[2 + i].type != V_UNKNOWN;
 	}
-	s->settled[number] = settled;
-	return settled ? grouping_find(&s->groups, keys, &s->keys[number]) : 0;
+	if (!settled)
+		return settle_half(s, number, keys, env->columns, absent);
+	s->settled[number] = SHAPE_SETTLED;
+	return grouping_find(&s->groups, keys + 2, &s->keys[number]);
 }
 
 static int ask_shape(struct column_shapes *s, const struct column_filter *drivers, uint32_t number,
@@ -259,7 +302,7 @@ static int ask_shape(struct column_shapes *s, const struct column_filter *driver
 	if (s->verdicts[number] == SHAPE_ASK)
 		s->needed[number] =
 			column_filter_needed(drivers, s->place, slots + q->unnest_n, absent);
-	return settle(s, number, env, settled);
+	return settle(s, number, env, settled, absent);
 }
 
 /* Says a span of this shape how it was sampled, or may it? */
@@ -285,6 +328,9 @@ static int allocate(struct column_shapes *s, uint32_t n)
 	s->keys = arena_alloc(a, ((size_t)n + 1) * sizeof(*s->keys));
 	if (!s->verdicts || !s->settled || !s->needed || !s->keys)
 		return -ENOMEM;
+	if (s->query->key_n + 2 > GROUPING_KEYS_MOST)
+		return 0;
+	grouping_init(&s->halves, s->query->key_n + 2, NULL, 0, NULL);
 	return grouping_init(&s->groups, s->query->key_n, NULL, 0, NULL);
 }
 
@@ -335,6 +381,7 @@ struct column_shapes *column_shapes_free(struct column_shapes *s)
 	if (s->segment) {
 		segment_unpin(s->segment);
 		grouping_done(&s->groups);
+		grouping_done(&s->halves);
 	}
 	arena_done(&s->arena);
 	free(s);

@@ -12,6 +12,8 @@
 
 enum shape_verdict { SHAPE_NO, SHAPE_YES, SHAPE_ASK };
 
+enum shape_settled { SHAPE_OPEN, SHAPE_SETTLED, SHAPE_HALF };
+
 /* Where a slot's value stands when the shape does not know it. */
 enum leaf_place {
 	LEAF_SHAPE, /* every shape knows */
@@ -35,9 +37,12 @@ struct column_shapes {
 	const struct column_query *query;
 	uint8_t *verdicts; /* [shape] enum shape_verdict */
 	/* [shape]: keys are known, there is nothing to take apart, and nothing is left to ask. */
-	uint8_t *settled;
+	uint8_t *settled;       /* enum shape_settled */
 	uint32_t *keys;         /* [shape] of a settled one: its group below */
 	struct grouping groups; /* keys of settled shapes: shapes are many, keys are few */
+	/* Of shapes that lack one key, which stands in a column: the leaf, which key, the others.
+	 */
+	struct grouping halves;
 	uint8_t place[COLUMN_SLOTS_MOST]; /* [leaf] enum leaf_place */
 	uint32_t key[COLUMN_SLOTS_MOST];  /* [leaf] LEAF_COLUMN: string code, enum field_key */
 	uint8_t *needed;                  /* [shape] drivers of the filter: exec/column_filter.h */
