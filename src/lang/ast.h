@@ -13,9 +13,10 @@
 #include "lang/types.h"
 #include "lang/words.h"
 
-#define LANG_MAX_TEXT   (1 << 20) /* bytes of a program */
-#define LANG_MAX_DEPTH  100       /* brackets, sub-queries, unary operators inside each other */
-#define LANG_MAX_HEIGHT 1000      /* operators in a row: a + a + a … */
+#define LANG_MAX_TEXT       (1 << 20) /* bytes of a program */
+#define LANG_MAX_DEPTH      100       /* brackets, sub-queries, unary operators inside each other */
+#define LANG_MAX_HEIGHT     1000      /* operators in a row: a + a + a … */
+#define LANG_MAX_STATEMENTS 2000      /* of a program, of a dataset */
 
 /* How `&&` and `||` bind: ours tighter, Tempo's equally, left to right. */
 enum lang_dialect {

@@ -183,7 +183,7 @@ static void add_item_name(struct checker *c, struct check_scope *s, const struct
 static void tell_apart(struct checker *c, struct ast_item *items, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = i + 1; k < n && n <= CHECK_MAX_NAMES; k++)
+		for (size_t k = i + 1; k < n; k++)
 			if (!items[i].name.n && !items[k].name.n &&
 			    slice_eq(items[i].label, items[k].label)) {
 				items[i].label = check_label(c, items[i].expr, true);
@@ -191,9 +191,19 @@ static void tell_apart(struct checker *c, struct ast_item *items, size_t n)
 			}
 }
 
+/* Everything is compared with everything. */
+static bool too_many(struct checker *c, const struct ast_clause *k)
+{
+	if (!k || k->items.n <= CHECK_MAX_NAMES)
+		return false;
+	diag_add(c->diags, DIAG_TOO_DEEP, k->range.begin, k->range.end,
+		 "more than %d items in one clause", CHECK_MAX_NAMES);
+	return true;
+}
+
 static void check_group(struct checker *c, struct check_scope *s, struct ast_clauses *q)
 {
-	if (!q->group)
+	if (!q->group || too_many(c, q->group))
 		return;
 	s->no_aggregate = group_aggregate;
 	for (size_t i = 0; i < q->group->items.n; i++)
@@ -210,7 +220,7 @@ static void check_select(struct checker *c, struct check_scope *s, struct ast_cl
 {
 	bool any = false, plain = false;
 
-	if (!q->select)
+	if (!q->select || too_many(c, q->select))
 		return;
 	s->no_aggregate = NULL;
 	for (size_t i = 0; i < q->select->items.n; i++) {
@@ -247,7 +257,7 @@ static void check_having(struct checker *c, struct check_scope *s, struct ast_cl
 				 "Having keeps groups, and nothing is grouped; use Where");
 			diag_fix(c->diags, k->range.begin, k->range.begin + 6, SLICE("Where"));
 		}
-	for (size_t i = 0; q->order && i < q->order->items.n; i++) {
+	for (size_t i = 0; q->order && !too_many(c, q->order) && i < q->order->items.n; i++) {
 		struct ast_item *item = &q->order->items.items[i];
 
 		check_item(c, s, item, "OrderBy");
@@ -299,7 +309,7 @@ static bool grouped_fine(struct checker *c, const struct ast_clauses *q, const s
 
 static void check_grouping(struct checker *c, struct ast_clauses *q)
 {
-	if (!q->grouped)
+	if (!q->grouped || too_many(c, q->select) || too_many(c, q->order))
 		return;
 	for (size_t i = 0; q->select && i < q->select->items.n; i++)
 		grouped_fine(c, q, q->select->items.items[i].expr);

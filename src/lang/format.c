@@ -170,10 +170,11 @@ static bool is_soft(const struct token *t, unsigned depth)
 
 static bool has_comment(const struct formatter *f, size_t from, size_t to)
 {
-	for (size_t i = f->comment; i < f->tokens->n_comments; i++)
-		if (f->tokens->comments[i].token > from && f->tokens->comments[i].token < to)
-			return true;
-	return false;
+	size_t i = f->comment;
+
+	while (i < f->tokens->n_comments && f->tokens->comments[i].token <= from)
+		i++;
+	return i < f->tokens->n_comments && f->tokens->comments[i].token < to;
 }
 
 static bool fits(const struct formatter *f, size_t from, size_t to, unsigned depth)

@@ -119,6 +119,15 @@ size_t parser_statements(struct parser *p, enum token_kind end, struct ast_state
 
 		if (parser_accept(p, TOKEN_SEMICOLON))
 			continue;
+		if (n == LANG_MAX_STATEMENTS) {
+			const struct token *token = parser_token(p, 0);
+
+			parser_report(p, DIAG_TOO_DEEP, token->begin, token->end,
+				      "more than %d statements; make several programs of it",
+				      LANG_MAX_STATEMENTS);
+			p->at = p->tokens->n - 1;
+			break;
+		}
 		s = parser_statement(p);
 		*last = s;
 		last = &s->next;

@@ -207,6 +207,21 @@ static void reports_are_limited(void **state)
 	buffer_done(&text);
 }
 
+static void so_many_statements_are_enough(void **state)
+{
+	struct buffer text = {0};
+	struct parsed p;
+
+	for (size_t i = 0; i < LANG_MAX_STATEMENTS + 5; i++)
+		buffer_text(&text, "a;");
+	parse_in(&p, buffer_get(&text), DIALECT_CAUSETQL);
+	assert_int_equal(p.program->n, LANG_MAX_STATEMENTS);
+	assert_int_equal(p.diags.n, 1);
+	assert_int_equal(p.diags.items[0].code, DIAG_TOO_DEEP);
+	parsed_done(&p);
+	buffer_done(&text);
+}
+
 static void too_long_a_text_is_refused(void **state)
 {
 	char *text = calloc(1, LANG_MAX_TEXT + 2);
@@ -238,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_sequence_has_two_steps_and_until_is_not_negated),
 		cmocka_unit_test(nesting_is_limited),
 		cmocka_unit_test(reports_are_limited),
+		cmocka_unit_test(so_many_statements_are_enough),
 		cmocka_unit_test(too_long_a_text_is_refused),
 		cmocka_unit_test(nothing_is_an_empty_program),
 	};
