@@ -115,6 +115,14 @@ static int take_limit(struct parser *p, struct slice value)
 	return 0;
 }
 
+static int take_offset(struct parser *p, struct slice value)
+{
+	if (slice_parse_u64(value, &p->out->offset) < 0)
+		return error_set(p->error, -EINVAL, "offset: '%.*s' is not a number of rows",
+				 SLICE_ARG(slice_first(value, 100)));
+	return 0;
+}
+
 static int take_order(struct parser *p, struct slice value)
 {
 	if (slice_eq(value, SLICE("newest")))
@@ -177,13 +185,21 @@ static const struct {
 	bool filters;
 	int (*take)(struct parser *p, struct slice value);
 } names[] = {
-	{"service", true, take_service}, {"operation", true, take_operation},
-	{"tag", true, take_tag},         {"tags", true, take_tag},
-	{"minDuration", true, take_min}, {"maxDuration", true, take_max},
-	{"start", true, take_start},     {"end", true, take_end},
-	{"errors", true, take_errors},   {"order", false, take_order},
-	{"limit", false, take_limit},    {"cursor", false, take_cursor},
-	{"format", false, take_format},  {"partition", true, take_partition},
+	{"service", true, take_service},
+	{"operation", true, take_operation},
+	{"tag", true, take_tag},
+	{"tags", true, take_tag},
+	{"minDuration", true, take_min},
+	{"maxDuration", true, take_max},
+	{"start", true, take_start},
+	{"end", true, take_end},
+	{"errors", true, take_errors},
+	{"order", false, take_order},
+	{"limit", false, take_limit},
+	{"cursor", false, take_cursor},
+	{"offset", false, take_offset},
+	{"format", false, take_format},
+	{"partition", true, take_partition},
 };
 
 static int take(struct parser *p, struct slice name, struct slice value)

@@ -15,6 +15,7 @@ struct params {
 	struct store_query query; /* texts and tags lie in the request's arena */
 	bool filtered;            /* anything but limit, cursor and format was asked */
 	struct slice format;      /* empty: not said */
+	uint64_t offset;          /* rows of one trace to leave out */
 };
 
 /* Reads service, operation, tag, minDuration, maxDuration, start, end, errors, order, limit,

@@ -3,6 +3,7 @@
 #include "api/trace_get.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -300,8 +301,9 @@ static void trace_fail(struct http_request *req, int error)
 			 SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
 	else if (error == -E2BIG)
 		api_fail(req, 413,
-			 "the trace has more events than can be modelled at once; ask for it in a "
-			 "format, as in ?format=otlp-json, which has no limit");
+			 "the trace has more events than can be modelled at once; ask for pages of "
+			 "it (?limit=10000&offset=0), or for a format (?format=otlp-json), which "
+			 "has no limit");
 	else
 		api_fail_errno(req, error);
 }
@@ -319,6 +321,32 @@ static void giant_send(struct http_request *req, struct api *api, const struct c
 	p->codec = codec;
 	store_parts_init(&p->parts, api->store, id);
 	paged_send(req, api, p);
+}
+
+/* Some rows of the trace, in order of arrival, and where the next page is. */
+static int page_get(struct http_request *req, struct api *api, struct trace_id id,
+		    const struct params *params, struct event_set *set)
+{
+	size_t limit = params->query.limit ? params->query.limit : PARAMS_MAX_LIMIT;
+	char link[300], hex[TRACE_ID_HEX + 1];
+	struct store_parts parts;
+	int r;
+
+	store_parts_init(&parts, api->store, id);
+	parts.skip = params->offset;
+	r = store_parts_next(&parts, limit + 1, set);
+	store_parts_done(&parts);
+	if (r <= 0)
+		return r < 0 ? r : -ENOENT;
+	if (set->n <= limit)
+		return 0;
+	set->n = limit;
+	trace_id_format(id, hex);
+	snprintf(link, sizeof(link),
+		 "</api/v1/traces/%s?limit=%zu&offset=%" PRIu64 "%s%.*s>; rel=\"next\"", hex, limit,
+		 params->offset + limit, params->format.n ? "&format=" : "",
+		 SLICE_ARG(slice_first(params->format, 40)));
+	return http_reply_header(req, "Link", slice_cstr(link));
 }
 
 static void trace_work(struct http_request *req, struct api *api)
@@ -347,7 +375,10 @@ static void trace_work(struct http_request *req, struct api *api)
 			return;
 	}
 	d = calloc(1, sizeof(*d));
-	r = d ? store_trace(api->store, id, &d->set) : -ENOMEM;
+	if (d && (params.query.limit || params.offset))
+		r = page_get(req, api, id, &params, &d->set);
+	else
+		r = d ? store_trace(api->store, id, &d->set) : -ENOMEM;
 	if (r == -E2BIG && codec) {
 		download_free(d);
 		giant_send(req, api, codec, id);

@@ -129,6 +129,16 @@ static int memory_parts_next(struct store *s, struct store_parts *parts, size_t 
 		p = parts->inside = parts_begin(m, parts->id);
 	if (!p)
 		return -ENOMEM;
+	while (p->run && parts->skip > 0) {
+		uint32_t n = (uint32_t)MIN(parts->skip, (uint64_t)(p->run->count - p->row));
+
+		parts->skip -= n;
+		p->row += n;
+		if (p->row == p->run->count) {
+			p->run = runs_next(&m->runs, p->mark, p->run);
+			p->row = 0;
+		}
+	}
 	while (p->run && set.n < most) {
 		uint32_t n = (uint32_t)MIN(most - set.n, (size_t)(p->run->count - p->row));
 

@@ -38,6 +38,28 @@ int parts_begin(struct store_parts *parts, const struct snapshot *snapshot)
 	return 0;
 }
 
+/* Leaves rows out without reading them, as far as the segments go; a head's are passed over. */
+static int segment_skip(struct parts *p, struct trace_id id, uint64_t *skip)
+{
+	struct segment *s = p->snapshot.view->segments[p->at]->segment;
+	struct event_set none = {0};
+	uint64_t rows = 0;
+	int r = segment_trace_page(s, id, 0, 0, &none, &rows);
+
+	event_set_done(&none);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (*skip >= rows) {
+		*skip -= rows;
+		p->at++;
+		p->row = 0;
+	} else {
+		p->row = *skip;
+		*skip = 0;
+	}
+	return 0;
+}
+
 /* Rows of one segment's piece; moves on at its end. */
 static int segment_part(struct parts *p, struct trace_id id, size_t most, struct event_set *set)
 {
@@ -68,7 +90,8 @@ static void head_begin(struct parts *p, struct head *h, struct runs_mark mark, s
 	p->begun = true;
 }
 
-static int head_part(struct parts *p, struct trace_id id, size_t most, struct event_set *set)
+static int head_part(struct parts *p, struct trace_id id, uint64_t *skip, size_t most,
+		     struct event_set *set)
 {
 	size_t at = p->at - p->snapshot.view->segment_n;
 	struct head *h = p->snapshot.view->heads[at];
@@ -76,6 +99,16 @@ static int head_part(struct parts *p, struct trace_id id, size_t most, struct ev
 
 	if (!p->begun)
 		head_begin(p, h, mark, id);
+	while (p->run && *skip > 0) {
+		uint32_t n = (uint32_t)MIN(*skip, (uint64_t)(p->run->count - p->run_row));
+
+		*skip -= n;
+		p->run_row += n;
+		if (p->run_row == p->run->count) {
+			p->run = runs_next(&h->runs, mark, p->run);
+			p->run_row = 0;
+		}
+	}
 	while (p->run && set->n < most) {
 		uint32_t n = (uint32_t)MIN(most - set->n, (size_t)(p->run->count - p->run_row));
 
@@ -111,8 +144,10 @@ int parts_next(struct store *s, struct store_parts *parts, size_t most, struct e
 	most = MAX(most, (size_t)1);
 	while (r == 0 && set.n < most &&
 	       p->at < p->snapshot.view->segment_n + p->snapshot.view->head_n)
-		r = p->at < p->snapshot.view->segment_n ? segment_part(p, parts->id, most, &set)
-							: head_part(p, parts->id, most, &set);
+		r = p->at >= p->snapshot.view->segment_n
+			    ? head_part(p, parts->id, &parts->skip, most, &set)
+		    : parts->skip > 0 ? segment_skip(p, parts->id, &parts->skip)
+				      : segment_part(p, parts->id, most, &set);
 	if (r < 0 || set.n == 0) {
 		event_set_done(&set);
 		return r;

@@ -77,7 +77,8 @@ int store_trace(struct store *s, struct trace_id id, struct event_set *ret_set);
 struct store_parts {
 	struct store *store;
 	struct trace_id id;
-	void *inside; /* the engine's */
+	uint64_t skip; /* rows to be left out first; set before the first is asked for */
+	void *inside;  /* the engine's */
 };
 
 void store_parts_init(struct store_parts *p, struct store *s, struct trace_id id);

@@ -1,4 +1,5 @@
 """What is kept: across ends of every kind, once, and as long as it should be."""
+import json
 import signal
 import time
 
@@ -96,3 +97,23 @@ def test_every_way_of_syncing_keeps_what_a_kill_leaves(start_server):
         server.stop(signal.SIGKILL, -signal.SIGKILL)
         server.start()
         assert len(names(server, 1)) == 3
+
+
+def test_a_trace_can_be_read_by_pages(server):
+    spans = [{'traceId': 'ab' * 16, 'spanId': f'{i:016x}', 'parentSpanId': f'{i // 4:016x}' if i > 1 else '', 'name': 'work',
+              'startTimeUnixNano': str(10**18 + i), 'endTimeUnixNano': str(10**18 + 100 + i)} for i in range(1, 26)]
+    body = {'resourceSpans': [{'scopeSpans': [{'spans': spans}]}]}
+    assert server.request('/v1/traces', port='otlp-http', body=body)[0] == 200
+    for form in ('', '&format=otlp-json'):
+        path, sizes, ids = f'/api/v1/traces/{"ab" * 16}?limit=10{form}', [], set()
+        while path:
+            status, headers, answer = server.request(path)
+            assert status == 200
+            found = {one['spanId'] for one in spans if f'"spanId":"{one["spanId"]}"'.encode() in answer} if form else \
+                {block['id'] for block in json.loads(answer)['blocks'] if 'id' in block}
+            sizes.append(len(found))
+            ids |= found
+            path = headers['Link'].split('>')[0][1:] if headers['Link'] else None
+        assert len(sizes) == 3 and (not form or (sizes == [10, 10, 5] and len(ids) == 25))
+    assert server.request(f'/api/v1/traces/{"ab" * 16}?offset=25')[0] == 404
+    assert server.request(f'/api/v1/traces/{"ab" * 16}?offset=x')[0] == 400

@@ -196,6 +196,16 @@ static inline void assert_whole_in_parts(struct store *s, struct trace_id id, si
 	assert_int_equal(r, 0);
 	assert_int_equal(at, whole.n);
 	store_parts_done(&parts);
+	for (size_t skip = 1; skip <= whole.n; skip += most) {
+		store_parts_init(&parts, s, id);
+		parts.skip = skip;
+		r = store_parts_next(&parts, most, &part);
+		assert_int_equal(r, skip < whole.n);
+		if (r > 0)
+			assert_int_equal(event_cmp(part.refs[0], whole.refs[skip]), 0);
+		event_set_done(&part);
+		store_parts_done(&parts);
+	}
 	event_set_done(&whole);
 }
 
