@@ -70,8 +70,11 @@ static int find_text(struct segment_group *g, struct loaded_column *c, struct sl
 	if (r == 0)
 		r = text_column_find(g->codec, block, c->place.n,
 				     (const uint8_t(*)[UUID_BYTES])g->uuids, g->fixed[BLOCK_UUID].n,
-				     GROUP_MOST_TEXT, text, &c->text, g->found, ret_n);
-	return r == -EBADMSG ? group_bad(g, "values") : r;
+				     GROUP_MOST_TEXT, text, &c->text, g->found);
+	if (r < 0)
+		return r == -EBADMSG ? group_bad(g, "values") : r;
+	*ret_n = (uint32_t)r;
+	return 0;
 }
 
 int group_find_text(struct segment_group *g, enum row_level level, uint32_t key, struct slice text,

@@ -76,12 +76,12 @@ int text_column_decode(struct column_codec *codec, struct slice block, size_t n,
 		       size_t count, const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n,
 		       size_t limit, struct text_column *column);
 
-/* Which of n texts equal `text`: their places, ascending, in `found`, which has room for n.  What
- * cannot be one of them is not put together.  *room is memory like *column above; its content is
- * lost.  -EBADMSG, -ENOMEM. */
+/* Which of n texts equal `text`: how many, and their places, ascending, in `found`, which has room
+ * for n.  What cannot be one of them is not put together.  *room is memory like *column above; its
+ * content is lost.  -EBADMSG, -ENOMEM. */
 int text_column_find(struct column_codec *codec, struct slice block, size_t n,
 		     const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n, size_t limit,
-		     struct slice text, struct text_column *room, uint32_t *found, uint32_t *ret_n);
+		     struct slice text, struct text_column *room, uint32_t *found);
 void text_column_done(struct text_column *column);
 
 static inline struct slice text_column_get(const struct text_column *c, size_t i)

@@ -362,7 +362,7 @@ static int next_is(struct decoding *d, uint32_t t, const struct wanted *w)
 	return same;
 }
 
-static int find_all(struct decoding *d, const struct wanted *w, uint32_t *found, uint32_t *ret_n)
+static int find_all(struct decoding *d, const struct wanted *w, uint32_t *found)
 {
 	const uint32_t *codes = d->c->codes;
 	uint32_t n = 0;
@@ -384,13 +384,12 @@ static int find_all(struct decoding *d, const struct wanted *w, uint32_t *found,
 		found[n] = i;
 		n += (uint32_t)r;
 	}
-	*ret_n = n;
-	return 0;
+	return (int)n;
 }
 
 int text_column_find(struct column_codec *codec, struct slice block, size_t n,
 		     const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n, size_t limit,
-		     struct slice text, struct text_column *room, uint32_t *found, uint32_t *ret_n)
+		     struct slice text, struct text_column *room, uint32_t *found)
 {
 	_cleanup_(decoding_done)
 	struct decoding d = {
@@ -400,7 +399,6 @@ int text_column_find(struct column_codec *codec, struct slice block, size_t n,
 	struct later later;
 	int e = begin(&d, &r, &later);
 
-	*ret_n = 0;
 	if (e < 0)
 		return e;
 	want(&d, text, &w);
@@ -409,7 +407,7 @@ int text_column_find(struct column_codec *codec, struct slice block, size_t n,
 	e = get_cut(&d, codec, &later);
 	if (e == 0)
 		e = column_decode_codes(codec, later.codes, n, (uint32_t)d.template_n, room->codes);
-	return e == 0 ? find_all(&d, &w, found, ret_n) : e;
+	return e == 0 ? find_all(&d, &w, found) : e;
 }
 
 void text_column_done(struct text_column *column)
