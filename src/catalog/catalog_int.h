@@ -18,7 +18,7 @@
 #include "catalog/catalog.h"
 
 /* How long a writer waits for another process before -EBUSY. */
-#define CATALOG_BUSY_TIMEOUT_MS 5000
+#define CATALOG_BUSY_TIMEOUT_MS 20000 /* a disk that others keep busy syncs slowly */
 
 struct token_snapshot;
 
