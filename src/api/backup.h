@@ -8,8 +8,8 @@
 
 void backup_post(struct http_request *req, struct api *api);
 
-/* Removes copies that a crash has left unfinished in the server's folder.  Returns how many finished
- * ones nobody has taken away; those are left.  Before the server answers anybody. */
+/* Removes copies that a crash has left unfinished in the server's folder.  Returns how many
+ * finished ones nobody has taken away; those are left.  Before the server answers anybody. */
 size_t backup_sweep(const char *data);
 
 #endif
