@@ -18,6 +18,7 @@
 
 #define LIMIT_DEFAULT 20
 #define OPEN_GROUPS   8 /* groups of different segments are visited in turns */
+#define MANY_HITS     3 /* of one group, beside the first */
 #define ALONE_GROUPS  8 /* looked at before others are asked to help */
 #define THREADS_MOST  15u
 
@@ -314,7 +315,7 @@ static int find_hits(struct finding *f, struct finder *first)
 }
 
 static int hit_rows(const struct finding *f, struct open_groups *open, const struct find_hit *hit,
-		    struct event_set *set)
+		    bool many, struct event_set *set)
 {
 	struct segment_group *group;
 	int r;
@@ -322,6 +323,8 @@ static int hit_rows(const struct finding *f, struct open_groups *open, const str
 	if (hit->segment == FIND_ANYWHERE)
 		return snapshot_trace_most(f->snapshot, hit->key.id, GIANT_ROWS, set);
 	r = group_get(f, open, hit->segment, hit->group, &group);
+	if (r == 0 && many)
+		group_expect_many(group);
 	return r == 0 ? group_rows(group, hit->first, hit->rows, set) : r;
 }
 
@@ -352,8 +355,11 @@ static int summarise(const struct finding *f, struct open_groups *open, struct t
 		places[i] = &f->hits[i];
 	qsort(places, list->n, sizeof(*places), by_place);
 	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		bool many = i + MANY_HITS < list->n &&
+			    by_place(&places[i], &places[i + MANY_HITS]) == 0;
+
 		event_set_clear(&set);
-		r = hit_rows(f, open, places[i], &set);
+		r = hit_rows(f, open, places[i], many, &set);
 		if (r == 0)
 			r = trace_summarise(set.refs, set.n, list->arena,
 					    &list->rows[places[i] - f->hits]);

@@ -226,6 +226,9 @@ static inline struct slice column_text(const struct group_column *c, uint32_t i)
 	return slice_of(c->text + c->offset[at], c->offset[at + 1] - c->offset[at]);
 }
 
+/* Rows will be asked for again and again: the first time all of them are decoded. */
+void group_expect_many(struct segment_group *g);
+
 /* Appends rows first … first + count - 1 of the group, materialised. */
 int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set);
 

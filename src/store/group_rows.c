@@ -561,6 +561,11 @@ static bool is_little(struct segment_group *g, uint32_t count)
 	return count <= g->zone->rows / WINDOW_SHARE && g->windows++ < WINDOWS_MOST;
 }
 
+void group_expect_many(struct segment_group *g)
+{
+	g->windows = WINDOWS_MOST;
+}
+
 static int need_some(struct making *m, uint32_t first, uint32_t count, uint32_t **ret_before)
 {
 	struct segment_group *g = m->g;
