@@ -99,9 +99,9 @@ static int admit(struct query_jobs *j, const struct query_job *fresh, struct err
 		if (strcmp(job->id, fresh->id) == 0)
 			return error_set(error, -EEXIST, "a query with the id %s is running",
 					 job->id);
-		own++;
+		own += !job->request.for_many;
 	}
-	if (own >= j->limits.owner_most)
+	if (!fresh->request.for_many && own >= j->limits.owner_most)
 		return error_set(error, -EBUSY,
 				 "%s has %u queries running, as many as may run at once; wait for "
 				 "one or cancel one (GET /api/query lists them)",

@@ -27,6 +27,9 @@ struct query_request {
 	int64_t step_ns;         /* 0: not said, as below */
 	int64_t time_ns;
 	size_t memory_bytes;
+	/* Asked by a tool that many people share, and that asks many things at once: only the limit
+	 * of all queries counts, not the owner's. */
+	bool for_many;
 };
 
 /* -EINVAL with a sentence that names the field and what would be right; unknown names are refused,

@@ -15,6 +15,7 @@
 #include "api/receive.h"
 #include "api/search.h"
 #include "api/span_metrics_get.h"
+#include "api/tempo_search.h"
 #include "api/tempo_trace.h"
 #include "api/trace_get.h"
 #include "api/tracepoints.h"
@@ -118,6 +119,7 @@ const struct route routes[] = {
 	{"GET", "/api/traces/{id}", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_trace_v1},
 	{"GET", "/api/v2/traces/{id}", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 tempo_trace_v2},
+	{"GET", "/api/search", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_search},
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
 

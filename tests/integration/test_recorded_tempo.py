@@ -1,9 +1,11 @@
-"""The requests that Tempo was asked and that need no TraceQL, put to causet on Tempo's port and under /tempo."""
+"""The requests that Tempo was asked, put to causet on Tempo's port; those that need no TraceQL also under /tempo."""
 import json
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from google.protobuf import json_format
 
+import tempo_answers
 from messages import protos, strict
 from recorded import body_of, entries, spans
 from server import Server
@@ -88,3 +90,63 @@ def test_a_bad_question_is_400_with_a_reason(loaded, path):
 def test_an_id_may_lack_its_zeros_and_the_window_is_a_hint(loaded):
     assert loaded.request('/api/v2/traces/abcde?start=1&end=2', 'tempo')[0] == 200
     assert json.loads(loaded.request('/api/traces/abcde?start=1&end=2', 'tempo')[2])['batches']
+
+
+# docs/interop.md has the reasons.
+NO_SUCH_ELEMENT = {'search: array'}
+OTHER_ROOT = {'c0ffee00000000000000000000000004', 'c0ffee00000000000000000000000005'}
+SEARCHES = [e for e in entries('tempo') if urlsplit(e['path']).path == '/api/search' and e['name'] not in NO_SUCH_ELEMENT]
+
+
+def is_shown(theirs, ours):
+    """The same span, with at least the name and the attributes that Tempo shows."""
+    return any(theirs[0] == o[0] and theirs[1] in ('', o[1]) and theirs[2:4] == o[2:4] and theirs[4] <= o[4] for o in ours)
+
+
+@pytest.mark.parametrize('entry', SEARCHES, ids=[e['name'] for e in SEARCHES])
+def test_a_search_finds_what_tempo_found(loaded, entry):
+    status, headers, body = loaded.request(entry['path'], 'tempo')
+    assert status == entry['status'], body
+    if status != 200:
+        assert body
+        return
+    assert headers['Content-Type'] == 'application/json'
+    asked = parse_qs(urlsplit(entry['path']).query)
+    limit = int(asked.get('limit', ['20'])[0])
+    spans_most = int(asked.get('spss', ['3'])[0])
+    ours, order = tempo_answers.search(json.loads(body))
+    theirs, _ = tempo_answers.search(json.loads(body_of(entry)))
+    assert order == sorted(order, reverse=True), 'newest first'
+    assert len(ours) == len(theirs)
+    if len(theirs) < limit:
+        assert set(ours) == set(theirs)
+    else:
+        assert min(order) >= min(about[2] for about, _, _ in theirs.values()), 'a limit takes the newest'
+    for one in set(ours) & set(theirs):
+        about, matched, shown = ours[one]
+        assert matched == theirs[one][1]
+        assert about == theirs[one][0] or one in OTHER_ROOT
+        if not theirs[one][2]:
+            assert not shown
+        elif matched <= spans_most:
+            assert len(shown) == matched and all(is_shown(span, shown) for span in theirs[one][2])
+        else:
+            assert len(shown) == spans_most
+
+
+@pytest.mark.parametrize('query', ['q={}&limit=0', 'q={}&limit=100001', 'q={}&limit=-1', 'q={}&spss=x', 'q={}&start=2&end=1', 'q={}&start=x',
+                                   'q={}%20|%20rate()', 'q=%ff', 'tags=a', 'tags=a="b', 'tags==', 'minDuration=1', 'maxDuration=x',
+                                   'q=' + '{' * 70000])
+def test_a_bad_search_is_400_with_a_reason(loaded, query):
+    status, _, body = loaded.request('/api/search?' + query, 'tempo')
+    assert status in (400, 414, 431) and (body or status != 400)
+
+
+@pytest.mark.parametrize('query,n', [
+    ('q={%20status=error%20}%20with(most_recent=true)', 3), ('tags=', 20), ('tags=n=11', 1), ('tags=b=true', 1), ('tags=name="GET%20/"&limit=1', 1),
+    ('tags=status.code=error', 3), ('tags=root.name=op1', 4), ('tags=group=g1%20db.system=nosuch', 0), ('', 20),
+    ('q={%20name=%22with%20(x)%22%20}', 0), ('q={%20.n=11%20}|select(rootName,trace:start)', 1)])
+def test_hints_tags_and_no_question_at_all_are_understood(loaded, query, n):
+    status, _, body = loaded.request('/api/search?' + query, 'tempo')
+    assert status == 200, body
+    assert len(tempo_answers.search(json.loads(body))[0]) == n

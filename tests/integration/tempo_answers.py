@@ -1,0 +1,49 @@
+"""What Tempo's answers mean, read as strictly as its clients do: a field they do not know fails."""
+
+SEARCH = {'traces', 'metrics'}
+METRICS = {'inspectedTraces', 'inspectedBytes', 'totalBlocks', 'completedJobs', 'totalJobs', 'totalBlockBytes', 'inspectedSpans'}
+TRACE = {'traceID', 'rootServiceName', 'rootTraceName', 'startTimeUnixNano', 'durationMs', 'spanSet', 'spanSets', 'serviceStats'}
+SPAN = {'spanID', 'name', 'startTimeUnixNano', 'durationNanos', 'attributes'}
+ANY = {'stringValue': str, 'boolValue': bool, 'intValue': str, 'doubleValue': (int, float), 'arrayValue': dict, 'bytesValue': str}
+
+
+def attribute(pair):
+    assert set(pair) == {'key', 'value'} and len(pair['value']) == 1, pair
+    (kind, value), = pair['value'].items()
+    assert isinstance(value, ANY[kind]), pair
+    return pair['key'], kind, str(value)
+
+
+def metrics(value):
+    assert set(value) <= METRICS, value
+    assert all(isinstance(v, str if k.endswith('Bytes') else int) for k, v in value.items()), value
+
+
+def span(value):
+    assert set(value) <= SPAN, value
+    assert len(value['spanID']) == 16
+    return (value['spanID'], value.get('name', ''), value['startTimeUnixNano'], value.get('durationNanos', '0'),
+            frozenset(attribute(a) for a in value.get('attributes', [])))
+
+
+def span_set(value):
+    assert set(value) <= {'spans', 'matched', 'attributes'}, value
+    return value['matched'], frozenset(span(s) for s in value['spans'])
+
+
+def trace(value):
+    """(about the trace, how many spans matched, those that are shown)"""
+    assert set(value) <= TRACE, value
+    sets = [span_set(s) for s in value.get('spanSets', [])]
+    assert ('spanSet' in value) == bool(sets)
+    if sets:
+        assert span_set(value['spanSet']) == sets[0]
+    about = (value.get('rootServiceName', ''), value.get('rootTraceName', ''), value['startTimeUnixNano'], value.get('durationMs', 0))
+    return about, sum(n for n, _ in sets), frozenset().union(*(s for _, s in sets))
+
+
+def search(answer):
+    """Traces by id, and the order they stand in."""
+    assert set(answer) == SEARCH, answer
+    metrics(answer['metrics'])
+    return {t['traceID']: trace(t) for t in answer['traces']}, [t['startTimeUnixNano'] for t in answer['traces']]
