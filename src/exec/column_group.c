@@ -205,9 +205,11 @@ static int timed(struct column_group *g, uint32_t row, enum leaf_place place,
 	if (place == LEAF_TIME) {
 		*ret_value = time_value(g->times[row]);
 	} else if (place == LEAF_END) {
-		*ret_value = time_value(g->times[row] + g->durations[row]);
+		*ret_value = column_group_ended(g, row)
+				     ? time_value(g->times[row] + g->durations[row])
+				     : value_nil();
 	} else {
-		duration = row_duration(g->times[row], g->durations[row]);
+		duration = row_duration(g, row);
 		*ret_value = duration < 0 ? value_nil() : value_of(V_DURATION, duration);
 	}
 	return 0;

@@ -70,12 +70,21 @@ int column_group_weigh(struct column_group *g);
 int column_group_sample(struct column_group *g, uint32_t row, bool timed,
 			struct sample *ret_sample);
 
-/* A span's duration from the columns, or -1 while it is running. */
-static inline int64_t row_duration(uint64_t time_ns, uint64_t duration_ns)
+/* Does the row's shape say that it has an end?  Where not, its duration in the column is 0. */
+static inline bool column_group_ended(const struct column_group *g, uint32_t row)
 {
+	return tables_shapes(group_tables(g->group))->rows[g->codes[row]].has_end;
+}
+
+/* A span's duration from the columns, which must have been read, or -1 while it is running. */
+static inline int64_t row_duration(const struct column_group *g, uint32_t row)
+{
+	uint64_t time_ns = g->times[row], duration_ns = g->durations[row];
 	uint64_t end = time_ns + duration_ns;
 
 	if (time_ns == 0 || time_ns > INT64_MAX || end == 0 || end > INT64_MAX)
+		return -1;
+	if (duration_ns == 0 && !column_group_ended(g, row)) /* few are asked */
 		return -1;
 	return (int64_t)duration_ns > 0 ? (int64_t)duration_ns : 0;
 }

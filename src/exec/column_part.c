@@ -393,7 +393,7 @@ static int fast_flush(struct part *p)
 
 static int fast_row(struct part *p, uint32_t row, uint32_t group)
 {
-	int64_t ns = p->durations ? row_duration(p->group.times[row], p->group.durations[row]) : -1;
+	int64_t ns = p->durations ? row_duration(&p->group, row) : -1;
 	int r = p->waiting_n == SEGMENT_GROUP_ROWS ? fast_flush(p) : 0;
 
 	if (!p->waiting) {

@@ -283,6 +283,8 @@ static struct value own_field(struct trace_at *at, struct element el, enum plan_
 	case F_DURATION:
 		if (!need_times(l))
 			return unknown(at);
+		if ((field == F_END || field == F_DURATION) && !shape_of(l, el.index)->has_end)
+			return value_nil();
 		if (field == F_DURATION)
 			return duration_value(l->times[row], l->times[row] + l->durations[row]);
 		return time_value(l->times[row] + (field == F_END ? l->durations[row] : 0));
