@@ -16,7 +16,9 @@
 #include "api/search.h"
 #include "api/span_metrics_get.h"
 #include "api/tempo_search.h"
+#include "api/tempo_tags.h"
 #include "api/tempo_trace.h"
+#include "api/tempo_values.h"
 #include "api/trace_get.h"
 #include "api/tracepoints.h"
 #include "api/zipkin_lists.h"
@@ -120,6 +122,13 @@ const struct route routes[] = {
 	{"GET", "/api/v2/traces/{id}", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 tempo_trace_v2},
 	{"GET", "/api/search", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_search},
+	{"GET", "/api/search/tags", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_tags_v1},
+	{"GET", "/api/v2/search/tags", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_tags_v2},
+	{"GET", "/api/search/tag/{tag}/values", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_values_v1},
+	{"GET", "/api/v2/search/tag/{tag}/values", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_values_v2},
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
 

@@ -181,6 +181,26 @@ void tempo_query_start(struct http_request *req, struct api *api, struct query_r
 	}
 }
 
+/* `with(…)` stands behind the last stage; the store's order needs no hint, so it is left out. */
+struct slice tempo_without_hints(struct slice text)
+{
+	text = slice_trim(text);
+	if (text.n == 0 || text.p[text.n - 1] != ')')
+		return text;
+	for (size_t i = text.n; i-- > 4;) {
+		struct slice left = slice_trim(slice_of(text.p, i));
+
+		if (text.p[i] == '"' || text.p[i] == '`' || text.p[i] == '}' || text.p[i] == '|')
+			break;
+		if (text.p[i] == '(')
+			return left.n > 4 && memcmp(left.p + left.n - 4, "with", 4) == 0 &&
+					       strchr(" })\t\n", left.p[left.n - 5])
+				       ? slice_trim(slice_of(left.p, left.n - 4))
+				       : text;
+	}
+	return text;
+}
+
 static void put_any(struct json_writer *w, struct value v, struct arena *arena, int depth)
 {
 	json_begin_object(w);

@@ -47,6 +47,9 @@ void tempo_query_start(struct http_request *req, struct api *api, struct query_r
 /* A number among the parameters; absent or empty: as it was.  False: answered with 400. */
 bool tempo_number(struct http_request *req, const char *name, uint64_t *value);
 
+/* The text without `with(…)` behind its last stage, so that a stage can be added. */
+struct slice tempo_without_hints(struct slice text);
+
 /* A value as OTLP's AnyValue in protobuf's JSON. */
 void tempo_put_any(struct json_writer *w, struct value v, struct arena *arena);
 

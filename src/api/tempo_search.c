@@ -9,15 +9,14 @@
 #include <errno.h>
 
 #include "api/tempo_hits.h"
+#include "api/tempo_legacy.h"
 #include "api/tempo_query.h"
 #include "base/cleanup.h"
-#include "base/quantity.h"
 
 #define LIMIT        20
 #define LIMIT_MOST   10000
 #define SPANS        3
 #define SPANS_MOST   10000
-#define TAGS_MOST    64
 #define NAMED_MOST   64 /* attributes of the question that are shown */
 #define WALK_DEPTH   256
 #define NOT_RECEIVED "<root span not yet received>"
@@ -26,156 +25,6 @@ struct asked {
 	uint64_t limit, spans;
 	bool legacy; /* no sets of spans in the answer */
 };
-
-/* --- tags of the older form --- */
-
-static void put_quoted(struct buffer *out, struct slice text)
-{
-	buffer_byte(out, '"');
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '"' || text.p[i] == '\\')
-			buffer_byte(out, '\\');
-		buffer_byte(out, text.p[i]);
-	}
-	buffer_byte(out, '"');
-}
-
-static bool is_number(struct slice s)
-{
-	size_t i = s.n > 1 && s.p[0] == '-';
-
-	for (; i < s.n; i++)
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return false;
-	return s.n > 0 && s.n < 19 && s.p[s.n - 1] != '-';
-}
-
-/* Tags are texts, but what they are compared with has a type. */
-static void put_tag(struct buffer *out, struct slice key, struct slice value)
-{
-	static const struct {
-		const char *tag, *field;
-		bool keyword;
-	} fields[] = {
-		{"name", "name", false},
-		{"root.name", "rootName", false},
-		{"root.service.name", "rootServiceName", false},
-		{"status.code", "status", true},
-	};
-
-	buffer_text(out, out->n ? " && { " : "{ ");
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		if (!slice_eq(key, slice_cstr(fields[i].tag)))
-			continue;
-		buffer_printf(out, "%s = ", fields[i].field);
-		if (fields[i].keyword)
-			buffer_slice(out, value);
-		else
-			put_quoted(out, value);
-		buffer_text(out, " }");
-		return;
-	}
-	buffer_byte(out, '.');
-	put_quoted(out, key);
-	buffer_text(out, " = ");
-	put_quoted(out, value);
-	if (is_number(value) || slice_eq(value, SLICE("true")) || slice_eq(value, SLICE("false"))) {
-		buffer_text(out, " || .");
-		put_quoted(out, key);
-		buffer_text(out, " = ");
-		buffer_slice(out, value);
-	}
-	buffer_text(out, " }");
-}
-
-/* logfmt: a=b "c d"="e \"f" … */
-static bool word_read(struct slice *rest, struct arena *arena, char end, struct slice *ret_word)
-{
-	char *word = arena_alloc(arena, rest->n + 1);
-	bool quoted = rest->n && rest->p[0] == '"';
-	size_t n = 0, i = quoted;
-
-	if (!word)
-		return false;
-	for (; i < rest->n; i++) {
-		if (quoted ? rest->p[i] == '"' : rest->p[i] == ' ' || rest->p[i] == end)
-			break;
-		if (quoted && rest->p[i] == '\\' && i + 1 < rest->n)
-			i++;
-		word[n++] = rest->p[i];
-	}
-	if (quoted && i++ == rest->n)
-		return false;
-	*ret_word = slice_of(word, n);
-	*rest = slice_of(rest->p + i, rest->n - i);
-	return true;
-}
-
-static int tags_read(struct http_request *req, struct slice tags, struct buffer *out)
-{
-	size_t n = 0;
-
-	for (tags = slice_trim(tags); tags.n; tags = slice_trim(tags)) {
-		struct slice key, value;
-
-		if (++n > TAGS_MOST || !word_read(&tags, &req->arena, '=', &key) || key.n == 0 ||
-		    tags.n == 0 || tags.p[0] != '=')
-			return -EINVAL;
-		tags = slice_of(tags.p + 1, tags.n - 1);
-		if (!word_read(&tags, &req->arena, ' ', &value))
-			return -EINVAL;
-		put_tag(out, key, value);
-	}
-	return 0;
-}
-
-static bool bound_read(struct http_request *req, const char *name, const char *op,
-		       struct buffer *out)
-{
-	struct slice text;
-	int64_t ns;
-	int r = http_query_get(req, name, &text);
-
-	if (r == 0 || (r > 0 && text.n == 0))
-		return true;
-	if (r < 0 || duration_parse(text, &ns) < 0 || ns < 0) {
-		http_reply_text(req, 400, "invalid %s: a duration such as 100ms is wanted", name);
-		return false;
-	}
-	buffer_printf(out, "%s{ traceDuration %s %lldns }", out->n ? " && " : "", op,
-		      (long long)ns);
-	return true;
-}
-
-/* The older form as TraceQL, in the request's arena.  False: answered. */
-static bool legacy_read(struct http_request *req, struct slice *ret_text)
-{
-	struct buffer out = {0};
-	struct slice tags;
-	int r = http_query_get(req, "tags", &tags);
-	bool fine = true;
-
-	if (r > 0)
-		r = tags_read(req, tags, &out);
-	if (r < 0) {
-		http_reply_text(req, 400, "invalid tags: logfmt is wanted, such as a=b c=\"d e\"");
-		fine = false;
-	}
-	fine = fine && bound_read(req, "minDuration", ">=", &out) &&
-	       bound_read(req, "maxDuration", "<=", &out);
-	if (fine) {
-		if (out.n == 0)
-			buffer_text(&out, "{}");
-		*ret_text =
-			out.failed ? slice_of(NULL, 0) : arena_dup(&req->arena, buffer_get(&out));
-		if (!ret_text->p) {
-			api_fail_errno(req, -ENOMEM);
-			fine = false;
-		}
-	}
-	buffer_done(&out);
-	return fine;
-}
 
 /* --- what the question names --- */
 
@@ -220,26 +69,6 @@ static void set_walk(struct named *d, const struct plan_set *s, int depth)
 	expr_walk(d, s->predicate, depth + 1);
 	set_walk(d, s->left, depth + 1);
 	set_walk(d, s->right, depth + 1);
-}
-
-/* `with(…)` stands behind the last stage; the store's order needs no hint, so it is left out. */
-static struct slice without_hints(struct slice text)
-{
-	text = slice_trim(text);
-	if (text.n == 0 || text.p[text.n - 1] != ')')
-		return text;
-	for (size_t i = text.n; i-- > 4;) {
-		struct slice left = slice_trim(slice_of(text.p, i));
-
-		if (text.p[i] == '"' || text.p[i] == '`' || text.p[i] == '}' || text.p[i] == '|')
-			break;
-		if (text.p[i] == '(')
-			return left.n > 4 && memcmp(left.p + left.n - 4, "with", 4) == 0 &&
-					       strchr(" })\t\n", left.p[left.n - 5])
-				       ? slice_trim(slice_of(left.p, left.n - 4))
-				       : text;
-	}
-	return text;
 }
 
 /* --- the run --- */
@@ -311,7 +140,7 @@ static int question_prepare(struct searching *s, struct slice text)
 	root = query_plan(s->t.query, 0)->root;
 	if (root->op != PLAN_SPANSET)
 		return -ENOTSUP;
-	buffer_slice(&more, without_hints(text));
+	buffer_slice(&more, tempo_without_hints(text));
 	buffer_text(&more, " | select(rootServiceName, rootName, traceDuration, trace:start");
 	set_walk(&named, root->spanset.set, 0);
 	buffer_byte(&more, ')');
@@ -584,7 +413,7 @@ void tempo_search(struct http_request *req, struct api *api)
 	r = http_query_get(req, "q", &text);
 	if (r == 0 || (r > 0 && slice_trim(text).n == 0)) {
 		asked->legacy = true;
-		if (!legacy_read(req, &q.text))
+		if (!tempo_legacy_read(req, &q.text))
 			return;
 	}
 	api_request(req)->data = asked;

@@ -47,3 +47,23 @@ def search(answer):
     assert set(answer) == SEARCH, answer
     metrics(answer['metrics'])
     return {t['traceID']: trace(t) for t in answer['traces']}, [t['startTimeUnixNano'] for t in answer['traces']]
+
+
+def tags(answer):
+    """Names by scope; version 1 has none."""
+    metrics(answer['metrics'])
+    if 'tagNames' in answer:
+        assert set(answer) == {'tagNames', 'metrics'}
+        return sorted(answer['tagNames'])
+    assert set(answer) == {'scopes', 'metrics'}, answer
+    assert all(set(s) == {'name', 'tags'} for s in answer['scopes'])
+    return {s['name']: sorted(s['tags']) for s in answer['scopes']}
+
+
+def values(answer):
+    assert set(answer) == {'tagValues', 'metrics'}, answer
+    metrics(answer['metrics'])
+    found = [v if isinstance(v, str) else (v['type'], v.get('value', '')) for v in answer['tagValues']]
+    assert all(isinstance(v, str) or set(v) <= {'type', 'value'} for v in answer['tagValues'])
+    assert len(found) == len(set(found))
+    return sorted(found)

@@ -1,6 +1,6 @@
 """The requests that Tempo was asked, put to causet on Tempo's port; those that need no TraceQL also under /tempo."""
 import json
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from google.protobuf import json_format
@@ -150,3 +150,38 @@ def test_hints_tags_and_no_question_at_all_are_understood(loaded, query, n):
     status, _, body = loaded.request('/api/search?' + query, 'tempo')
     assert status == 200, body
     assert len(tempo_answers.search(json.loads(body))[0]) == n
+
+
+TAGS = [e for e in entries('tempo') if '/search/tag' in urlsplit(e['path']).path]
+
+
+@pytest.mark.parametrize('entry', TAGS, ids=[e['name'] for e in TAGS])
+def test_tags_and_their_values_are_those_of_tempo(loaded, entry):
+    status, _, body = loaded.request(entry['path'], 'tempo')
+    assert status == entry['status'], body
+    if status == 200:
+        read = tempo_answers.tags if '/tags' in entry['path'] else tempo_answers.values
+        ours, theirs = read(json.loads(body)), read(json.loads(body_of(entry)))
+        if entry['name'] == 'tags v2 of a query':  # docs/interop.md has the reasons
+            theirs['span'] = ['group', 'http.method', 'n']
+        if entry['name'] == 'values v2 rootServiceName':
+            theirs = sorted({('string', 'odd-orphan'), *theirs} - {('string', '')})
+        assert ours == theirs
+
+
+@pytest.mark.parametrize('tag,values', [
+    ('event:name', {'accepted', 'after the end', 'early', 'exception'}), ('span.quote%22d', {'a"b\\c\n'}),
+    ('span.unicode.%D0%BA%D0%BB%D1%8E%D1%87', {'значение ✓'}), ('name)%20by%20(kind', set()), ('%7B%7D', set()), ('span.', set()), ('"', set()),
+    ('event.exception.type', {'E', 'CardError'}), ('instrumentation:name', {'odd', 'shop.client', 'shop.server'})])
+def test_values_of_odd_tags_are_listed_or_none_are(loaded, tag, values):
+    status, _, body = loaded.request(f'/api/v2/search/tag/{tag}/values', 'tempo')
+    assert status == 200, body
+    assert {v for _, v in tempo_answers.values(json.loads(body))} == values
+
+
+@pytest.mark.parametrize('q', ['{', '{ span.', '{ name = "', '{} | rate()', '%ff%fe', '}}', '{ name = "op1" } |'])
+def test_half_a_question_narrows_nothing(loaded, q):
+    for path in ('/api/v2/search/tags', '/api/v2/search/tag/name/values', '/api/search/tags', '/api/search/tag/service.name/values'):
+        status, _, body = loaded.request(f'{path}?q={quote(q, safe="%")}', 'tempo')
+        assert status == 200 or q.startswith('%'), body
+        assert status in (200, 400)
