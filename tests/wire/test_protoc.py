@@ -135,8 +135,36 @@ def maybe_id(n):
 
 # --- comparing messages ---------------------------------------------------------------------------------------------
 
+MEMBERS = ('scope_spans', 'scope_logs', 'scope_events', 'spans', 'log_records', 'events')
+
+
+def members(group):
+    return getattr(group, next(f.name for f in group.DESCRIPTOR.fields if f.name in MEMBERS))
+
+
+def head(group):
+    """What a group says of its members, as bytes."""
+    copy = type(group).FromString(group.SerializeToString())
+    del members(copy)[:]
+    return copy.SerializeToString(deterministic=True)
+
+
+def gathered(groups):
+    """Without groups that have no members; neighbours that say the same of theirs are one."""
+    out = []
+    for group in groups:
+        if not members(group):
+            continue
+        if out and head(out[-1]) == head(group):
+            members(out[-1]).extend(members(group))
+            normal(out[-1])
+        else:
+            out.append(type(group).FromString(group.SerializeToString()))
+    return out
+
+
 def normal(message):
-    """Without what no reader tells apart: empty messages where one may stand, groups without members."""
+    """Without what no reader tells apart: empty messages where one may stand, how rows are put into groups."""
     for field, value in message.ListFields():
         if not field.message_type or field.message_type.GetOptions().map_entry:
             continue
@@ -144,23 +172,14 @@ def normal(message):
             for item in value:
                 normal(item)
             if field.name.startswith(('resource_', 'scope_')):
-                keep = [item for item in value if has_members(item)]
-                if len(keep) != len(value):
-                    copies = [type(item).FromString(item.SerializeToString()) for item in keep]
-                    message.ClearField(field.name)
-                    getattr(message, field.name).extend(copies)
+                groups = gathered(value)
+                message.ClearField(field.name)
+                getattr(message, field.name).extend(groups)
         else:
             normal(value)
             if not field.containing_oneof and not value.SerializeToString():
                 message.ClearField(field.name)
     return message
-
-
-def has_members(group):
-    names = [f.name for f in group.DESCRIPTOR.fields]
-    members = next(n for n in names if n in ('scope_spans', 'scope_logs', 'scope_events', 'spans', 'log_records',
-                                             'events'))
-    return len(getattr(group, members)) > 0
 
 
 def same(before, after):
