@@ -15,6 +15,7 @@
 #include "api/receive.h"
 #include "api/search.h"
 #include "api/span_metrics_get.h"
+#include "api/tempo_metrics.h"
 #include "api/tempo_search.h"
 #include "api/tempo_tags.h"
 #include "api/tempo_trace.h"
@@ -122,6 +123,10 @@ const struct route routes[] = {
 	{"GET", "/api/v2/traces/{id}", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 tempo_trace_v2},
 	{"GET", "/api/search", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_search},
+	{"GET", "/api/metrics/query_range", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_query_range},
+	{"GET", "/api/metrics/query", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
+	 tempo_query_instant},
 	{"GET", "/api/search/tags", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL, tempo_tags_v1},
 	{"GET", "/api/v2/search/tags", SERVICE_TEMPO, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 tempo_tags_v2},

@@ -67,3 +67,22 @@ def values(answer):
     assert all(isinstance(v, str) or set(v) <= {'type', 'value'} for v in answer['tagValues'])
     assert len(found) == len(set(found))
     return sorted(found)
+
+
+def series(answer):
+    """Numbers by labels: {milliseconds: number}, or one number where there is one for the whole range."""
+    assert set(answer) == {'series', 'metrics'}, answer
+    metrics(answer['metrics'])
+    found = {}
+    for one in answer['series']:
+        labels = tuple((k, v) for k, _, v in map(attribute, one['labels']))
+        if 'samples' in one:
+            assert set(one) == {'labels', 'samples'} and all(set(s) <= {'timestampMs', 'value'} for s in one['samples'])
+            value = {int(s['timestampMs']): s.get('value', 0) for s in one['samples']}
+            assert list(value) == sorted(value) and len(value) == len(one['samples'])
+        else:
+            assert set(one) <= {'labels', 'value'}, one
+            value = one.get('value', 0)
+        assert labels not in found
+        found[labels] = value
+    return found

@@ -185,3 +185,73 @@ def test_half_a_question_narrows_nothing(loaded, q):
         status, _, body = loaded.request(f'{path}?q={quote(q, safe="%")}', 'tempo')
         assert status == 200 or q.startswith('%'), body
         assert status in (200, 400)
+
+
+MEASURED = [e for e in entries('tempo') if '/metrics/' in e['path']]
+MINUTE = 1794732600000
+
+
+# Tempo had not got round to most of them when it was asked, so what the spans say is expected: twelve of odd-many, 10 ms to
+# 120 ms long, and one of odd-db for each; all in one minute.
+EXPECTED = {
+    'range: rate': {(('__name__', 'rate'),): 0.2},
+    'range: exemplars': {(('__name__', 'rate'),): 0.2},
+    'range: rate by': {(('resource.service.name', 'odd-db'),): 0.2, (('resource.service.name', 'odd-many'),): 0.2},
+    'range: count by': {(('span.group', 'g0'),): 6, (('span.group', 'g1'),): 6},
+    'range: min': {(('__name__', 'min_over_time'),): 0.01},
+    'range: topk': {(('resource.service.name', 'odd-db'),): 0.2, (('resource.service.name', 'odd-many'),): 0.2},
+    'range: histogram': {(('__bucket', '0.016777216'),): 1, (('__bucket', '0.033554432'),): 2, (('__bucket', '0.067108864'),): 3,
+                         (('__bucket', '0.134217728'),): 6},
+    'range: quantile': {(('p', '0.5'),): 0.065, (('p', '0.9'),): 0.11},
+    'range: arithmetic': {(('__name__', 'value'),): 3 / 157},
+    'instant': {(('name', f'op{i}'),): 4 for i in range(3)},
+}
+
+
+@pytest.mark.parametrize('entry', MEASURED, ids=[e['name'] for e in MEASURED])
+def test_metrics_have_tempos_labels_and_the_spans_numbers(loaded, entry):
+    status, _, body = loaded.request(entry['path'], 'tempo')
+    assert status == entry['status'], body
+    if status != 200:
+        assert body
+        return
+    ours, theirs = tempo_answers.series(json.loads(body)), tempo_answers.series(json.loads(body_of(entry)))
+    assert set(theirs) <= set(ours)
+    if entry['name'] == 'instant':
+        assert ours == theirs == EXPECTED['instant']
+    elif entry['name'] != 'range: compare':
+        assert set(ours) == set(EXPECTED[entry['name']])
+        for labels, samples in ours.items():
+            assert samples.pop(MINUTE) == pytest.approx(EXPECTED[entry['name']][labels], rel=0.1)
+            assert not any(samples.values())
+
+
+def test_a_comparison_has_shares_and_totals_by_attribute(loaded):
+    entry, = [e for e in MEASURED if e['name'] == 'range: compare']
+    found = {k: sum(v.values()) for k, v in tempo_answers.series(json.loads(loaded.request(entry['path'], 'tempo')[2])).items()}
+    assert found[('__meta_type', 'selection'), ('span.group', 'g1')] == 1
+    assert found[('__meta_type', 'baseline'), ('span.group', 'g0')] == 1
+    assert (('__meta_type', 'baseline'), ('span.group', 'g1')) not in found
+    keys = {labels[1][0] for labels in found}
+    assert {'name', 'kind', 'status', 'span.http.method', 'resource.service.name'} <= keys
+    for total in ('selection_total', 'baseline_total'):
+        assert {labels[1] for labels in found if labels[0][1] == total} == {(key, 'nil') for key in keys}
+        assert all(value == 1 for labels, value in found.items() if labels[0][1] == total)
+
+
+@pytest.mark.parametrize('path,status', [
+    ('query_range?q={}|rate()&step=0', 400), ('query_range?q={}|rate()&step=x', 400), ('query_range?q={}|rate()&step=-5s', 400),
+    ('query_range?q={}|rate()&step=1m', 200), ('query_range?q={}|rate()&start=1&end=1794732844&step=1', 400), ('query_range', 400),
+    ('query_range?q={', 400), ('query?q={}', 400), ('query?q={}|rate()', 400), ('query?q={}|rate()&start=1794732544&end=1794732844', 200),
+    ('query?q={}|rate()%20>%203&start=1794732544&end=1794732844', 400), ('query?q={}|count_over_time()', 200),
+    ('query_range?q={}|histogram_over_time(duration)%20with(sample=true)', 200)])
+def test_bad_metrics_are_400_with_a_reason(loaded, path, status):
+    got, _, body = loaded.request('/api/metrics/' + path, 'tempo')
+    assert got == status and body, body
+
+
+def test_one_number_for_a_range_is_what_its_steps_come_to(loaded):
+    window = 'start=1794732544&end=1794732844'
+    rate = tempo_answers.series(json.loads(loaded.request(f'/api/metrics/query?q={{}}|rate()&{window}', 'tempo')[2]))
+    count = tempo_answers.series(json.loads(loaded.request(f'/api/metrics/query_range?q={{}}|count_over_time()&step=10&{window}', 'tempo')[2]))
+    assert rate[('__name__', 'rate'),] == pytest.approx(sum(count[('__name__', 'count_over_time'),].values()) / 300)

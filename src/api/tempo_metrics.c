@@ -1,0 +1,362 @@
+/* api/tempo_metrics.c - Tempo's metrics: rows of a series in, Tempo's series out.
+ *
+ *   columns of the language      Tempo's labels
+ *   time, value                  __name__ = the function
+ *   time, keys …, value          each key as it was written: resource.service.name
+ *   value is a list              quantiles: p; histograms: __bucket
+ *   compare()                    __meta_type, and the attribute
+ *
+ * One number for the whole range is a series with one step that is longer than any range. */
+#include "api/tempo_metrics.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "api/tempo_query.h"
+#include "api/tempo_series.h"
+#include "base/cleanup.h"
+#include "base/quantity.h"
+
+#define WHOLE_NS    (4000000000LL * NS_PER_S) /* one step, from 1970 to 2096 */
+#define CHAIN_DEPTH 64
+
+struct asked {
+	bool instant;
+};
+
+struct measuring {
+	struct tempo_query t;
+	bool instant;
+	const struct plan_node *root;
+	const struct plan_node *series; /* below it; NULL: none, or several */
+	struct slice keys[TEMPO_LABELS_MOST];
+	size_t key_n; /* columns between the time and the value */
+	double scale; /* of a rate that was taken over WHOLE_NS */
+	int64_t at_ns;
+	struct tempo_series out;
+};
+
+/* --- labels --- */
+
+static struct slice scoped(struct measuring *m, const char *scope, struct slice key)
+{
+	char *text = arena_printf(&m->t.arena, "%s.%.*s", scope, SLICE_ARG(key));
+
+	return text ? slice_cstr(text) : key;
+}
+
+static struct slice label_of(struct measuring *m, const struct plan_expr *e, struct slice name)
+{
+	static const char *const scopes[] = {
+		[ATTR_ANY] = "",
+		[ATTR_SPAN] = "span",
+		[ATTR_RESOURCE] = "resource",
+		[ATTR_EVENT] = "event",
+		[ATTR_LINK] = "link",
+		[ATTR_INSTRUMENTATION] = "instrumentation",
+	};
+	const struct plan_node *input = m->series->input_n ? m->series->inputs[0] : NULL;
+
+	if (e->kind == X_COLUMN && input && input->op == PLAN_SPANSET &&
+	    e->column < input->column_n)
+		e = input->spanset.fields[e->column];
+	if (e->kind != X_ATTR || e->attr.of != OF_SELF)
+		return name;
+	return scoped(m, scopes[e->attr.scope], e->attr.key);
+}
+
+/* -ENOTSUP: these are no series. */
+static int shape_find(struct measuring *m)
+{
+	const struct plan_node *node = m->root;
+
+	if (node->op == PLAN_COMPARE)
+		return 0;
+	if (node->column_n < 2 || node->columns[0].type != PLAN_TIME ||
+	    node->column_n - 2 >= TEMPO_LABELS_MOST - 2)
+		return -ENOTSUP;
+	for (int depth = 0; node && node->op != PLAN_SERIES && depth < CHAIN_DEPTH; depth++)
+		node = node->input_n == 1 ? node->inputs[0] : NULL;
+	m->series = node && node->op == PLAN_SERIES ? node : NULL;
+	m->key_n = m->root->column_n - 2;
+	for (size_t i = 0; i < m->key_n; i++) {
+		m->keys[i] = m->root->columns[1 + i].name;
+		if (m->series && m->series->series.key_n == m->key_n)
+			m->keys[i] = label_of(m, m->series->series.keys[i], m->keys[i]);
+	}
+	return 0;
+}
+
+/* --- rows --- */
+
+static int on_begin(void *context, size_t result, struct slice name,
+		    const struct query_column *columns, size_t n)
+{
+	return 0;
+}
+
+/* Tempo's unit of time is the second. */
+static double number_of(const struct measuring *m, struct value v)
+{
+	double x = value_number(v);
+
+	if (v.type == V_DURATION || v.type == V_TIME)
+		x /= 1e9;
+	return x * m->scale;
+}
+
+static int add(struct measuring *m, const struct tempo_label *labels, size_t n, int64_t time_ns,
+	       struct value v)
+{
+	double x = number_of(m, v);
+
+	/* JSON has no word for what is no number. */
+	if (!value_is_number(v) || !isfinite(x))
+		return 0;
+	return tempo_series_add(&m->out, labels, n, time_ns, x);
+}
+
+static struct value in_seconds(struct value v)
+{
+	return value_float(v.type == V_DURATION ? (double)v.i / 1e9 : value_number(v));
+}
+
+static const struct plan_aggregate *aggregate_of(const struct measuring *m)
+{
+	return m->series && m->series->series.aggregate_n == 1 ? m->series->series.aggregates
+							       : NULL;
+}
+
+static int quantiles_add(struct measuring *m, struct tempo_label *labels, size_t n, int64_t time_ns,
+			 struct value v, const struct plan_aggregate *a)
+{
+	uint32_t count = v.type == V_LIST ? v.n : 1;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < count && i < a->parameter_n; i++) {
+		labels[n] = (struct tempo_label){SLICE("p"), value_float(a->parameters[i])};
+		r = add(m, labels, n + 1, time_ns, v.type == V_LIST ? v.list[i] : v);
+	}
+	return r;
+}
+
+static int buckets_add(struct measuring *m, struct tempo_label *labels, size_t n, int64_t time_ns,
+		       struct value v)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && v.type == V_LIST && i < v.n; i++) {
+		const struct value *pair = v.list[i].list;
+
+		if (v.list[i].type != V_LIST || v.list[i].n != 2)
+			continue;
+		labels[n] = (struct tempo_label){SLICE("__bucket"), in_seconds(pair[0])};
+		r = add(m, labels, n + 1, time_ns, pair[1]);
+	}
+	return r;
+}
+
+static int on_row(void *context, const struct value *values, const double *plus_minus, size_t n)
+{
+	struct measuring *m = context;
+	struct tempo_label labels[TEMPO_LABELS_MOST];
+	const struct plan_aggregate *a = aggregate_of(m);
+	struct value v = values[n - 1];
+	size_t label_n = m->key_n;
+
+	if (n != m->key_n + 2)
+		return -EINVAL;
+	for (size_t i = 0; i < m->key_n; i++)
+		labels[i] = (struct tempo_label){m->keys[i], values[1 + i]};
+	if (a && a->kind == AGG_QUANTILE)
+		return quantiles_add(m, labels, label_n, values[0].i, v, a);
+	if (a && a->kind == AGG_HISTOGRAM)
+		return buckets_add(m, labels, label_n, values[0].i, v);
+	if (label_n == 0)
+		labels[label_n++] = (struct tempo_label){SLICE("__name__"),
+							 value_text(m->root->columns[n - 1].name)};
+	return add(m, labels, label_n, values[0].i, v);
+}
+
+/* attribute, value, share in the selection, share in the rest, … */
+static int on_compared(void *context, const struct value *values, const double *plus_minus,
+		       size_t n)
+{
+	static const char *const types[] = {"selection", "baseline"};
+	struct measuring *m = context;
+	struct slice key = arena_dup(&m->t.arena, value_slice(values[0]));
+	int r = key.p ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(types); i++) {
+		struct tempo_label labels[] = {
+			{SLICE("__meta_type"), value_text(slice_cstr(types[i]))},
+			{key, values[1]},
+		};
+
+		if (value_number(values[2 + i]) > 0)
+			r = add(m, labels, ARRAY_SIZE(labels), m->at_ns, values[2 + i]);
+	}
+	return r;
+}
+
+static bool is_among(const struct slice *keys, size_t n, struct slice key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (slice_eq(keys[i], key))
+			return true;
+	return false;
+}
+
+/* The shares are of 1, for each attribute that there is. */
+static int totals_add(struct measuring *m)
+{
+	static const char *const types[] = {"selection_total", "baseline_total"};
+	struct slice *keys = arena_zalloc(&m->t.arena, m->out.n + 1, sizeof(*keys));
+	size_t n = 0;
+	int r = keys ? 0 : -ENOMEM;
+
+	/* First all of them: what is added moves the others. */
+	for (size_t i = 0; r == 0 && i < m->out.n; i++)
+		if (!is_among(keys, n, m->out.rows[i].labels[1].key))
+			keys[n++] = m->out.rows[i].labels[1].key;
+	for (size_t i = 0; r == 0 && i < n * ARRAY_SIZE(types); i++) {
+		const struct tempo_label labels[] = {
+			{SLICE("__meta_type"),
+			 value_text(slice_cstr(types[i % ARRAY_SIZE(types)]))},
+			{keys[i / ARRAY_SIZE(types)], value_nil()},
+		};
+
+		r = add(m, labels, ARRAY_SIZE(labels), m->at_ns, value_int(1));
+	}
+	return r;
+}
+
+/* --- the run --- */
+
+static void reply(struct measuring *m, const struct query_stats *stats)
+{
+	struct buffer out = {0};
+	struct json_writer w = json_write(&out);
+
+	json_begin_object(&w);
+	json_put_name(&w, "series");
+	tempo_series_put(&m->out, &w, m->instant);
+	tempo_put_metrics(&w, stats);
+	json_end_object(&w);
+	tempo_query_reply(&m->t, &out);
+}
+
+/* A rate over WHOLE_NS is turned into one over the range that was asked about; what has been
+ * computed from it, or compared with it, cannot be. */
+static bool scale_find(struct measuring *m)
+{
+	const struct plan_range *range = &m->t.job->request.range;
+	const struct plan_aggregate *a = aggregate_of(m);
+
+	m->scale = 1;
+	if (!m->instant || m->root->op == PLAN_COMPARE || (a && a->kind != AGG_RATE))
+		return true;
+	if (!a || m->root->op != PLAN_SERIES || !range->from_ns || !range->to_ns)
+		return false;
+	m->scale = (double)WHOLE_NS / (double)(range->to_ns - range->from_ns);
+	return true;
+}
+
+static void measure(struct measuring *m)
+{
+	bool compared = m->root->op == PLAN_COMPARE;
+	struct query_run run = {
+		.begin = on_begin, .row = compared ? on_compared : on_row, .context = m};
+	struct query_stats stats = {0};
+	struct error error = {0};
+	int r;
+
+	m->out.arena = &m->t.arena;
+	m->at_ns = m->t.job->request.range.to_ns ? m->t.job->request.range.to_ns
+						 : m->t.job->started_ns;
+	r = tempo_query_run(&m->t, &run, &stats, &error);
+	if (r == 0 && compared)
+		r = totals_add(m);
+	if (r == -E2BIG)
+		http_reply_text(m->t.job->req, 422,
+				"more than %d series: group by something with fewer values",
+				TEMPO_SERIES_MOST);
+	else if (r < 0)
+		tempo_query_fail(&m->t, r, &error);
+	else
+		reply(m, &stats);
+	tempo_series_done(&m->out);
+}
+
+static void metrics_run(struct query_job *job)
+{
+	const struct asked *asked = api_request(job->req)->data;
+	struct measuring m = {.instant = asked->instant};
+	int r;
+
+	tempo_query_init(&m.t, job);
+	r = tempo_query_prepare(&m.t, job->request.text);
+	if (r < 0) {
+		tempo_query_refuse(&m.t, r, job->request.text);
+	} else {
+		m.root = query_results(m.t.query) == 1 ? query_plan(m.t.query, 0)->root : NULL;
+		if (!m.root || shape_find(&m) < 0)
+			http_reply_text(job->req, 400, "not a metrics query");
+		else if (!scale_find(&m))
+			http_reply_text(job->req, 400,
+					"one number for a range can be asked of a rate alone, with "
+					"start and end: what is computed from rates is asked at "
+					"/api/metrics/query_range");
+		else
+			measure(&m);
+	}
+	tempo_query_done(&m.t);
+}
+
+/* Seconds, or a duration. */
+static bool step_read(struct http_request *req, int64_t *ret_ns)
+{
+	struct slice text;
+	uint64_t seconds;
+	int r = http_query_get(req, "step", &text);
+
+	if (r == 0 || (r > 0 && text.n == 0))
+		return true;
+	if (r > 0 && slice_parse_u64(text, &seconds) == 0 && seconds > 0 &&
+	    seconds < INT64_MAX / NS_PER_S) {
+		*ret_ns = (int64_t)seconds * NS_PER_S;
+		return true;
+	}
+	if (r > 0 && duration_parse(text, ret_ns) == 0 && *ret_ns > 0)
+		return true;
+	http_reply_text(req, 400, "invalid step: seconds, or a duration such as 1m, are wanted");
+	return false;
+}
+
+static void metrics_start(struct http_request *req, struct api *api, bool instant)
+{
+	struct asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
+	struct query_request q = {0};
+
+	if (!asked) {
+		api_fail_errno(req, -ENOMEM);
+		return;
+	}
+	asked->instant = instant;
+	if (!instant && !step_read(req, &q.step_ns))
+		return;
+	if (instant)
+		q.step_ns = WHOLE_NS;
+	api_request(req)->data = asked;
+	tempo_query_start(req, api, &q, metrics_run);
+}
+
+void tempo_query_range(struct http_request *req, struct api *api)
+{
+	metrics_start(req, api, false);
+}
+
+void tempo_query_instant(struct http_request *req, struct api *api)
+{
+	metrics_start(req, api, true);
+}

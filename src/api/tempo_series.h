@@ -1,0 +1,47 @@
+/* api/tempo_series.h - series as Tempo answers them: labels, and a number at each step.
+ *
+ * A number of the language may be several series of Tempo's: one for each quantile (label `p`), one
+ * for each bucket of a histogram (label `__bucket`).  Durations are seconds. */
+#ifndef CAUSET_API_TEMPO_SERIES_H
+#define CAUSET_API_TEMPO_SERIES_H
+
+#include "base/arena.h"
+#include "exec/value.h"
+#include "wire/json_writer.h"
+
+#define TEMPO_SERIES_MOST 10000
+#define TEMPO_LABELS_MOST 64
+
+struct tempo_label {
+	struct slice key; /* borrowed: outlives the series */
+	struct value value;
+};
+
+struct tempo_sample {
+	int64_t time_ns;
+	double value;
+};
+
+struct tempo_one {
+	struct tempo_label *labels; /* in the arena */
+	size_t label_n;
+	struct tempo_sample *samples;
+	size_t n, room;
+};
+
+struct tempo_series {
+	struct arena *arena;
+	struct tempo_one *rows; /* sorted by the values of their labels */
+	size_t n, room;
+};
+
+void tempo_series_done(struct tempo_series *s);
+
+/* Adds a sample to the series of these labels.  -E2BIG: TEMPO_SERIES_MOST; -ENOMEM. */
+int tempo_series_add(struct tempo_series *s, const struct tempo_label *labels, size_t label_n,
+		     int64_t time_ns, double value);
+
+/* As a list of {"labels":[…],"samples":[…]}, or, for one number each, {"labels":[…],"value":…}. */
+void tempo_series_put(const struct tempo_series *s, struct json_writer *w, bool instant);
+
+#endif
