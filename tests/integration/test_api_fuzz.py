@@ -15,12 +15,14 @@ NAMES = ['service', 'operation', 'tags', 'tag', 'start', 'end', 'limit', 'lookba
          'traceIds', 'key', 'partition', 'cursor', 'order', 'format', 'errors', 'startTime', 'endTime', 'start_time', 'end_time', 'raw',
          'query.serviceName', 'query.service_name', 'query.startTimeMin', 'query.start_time_max', 'query.startTimeMax',
          'query.start_time_min', 'query.durationMin', 'query.duration_max', 'query.searchDepth', 'query.num_traces', 'query.attributes',
-         'query.filter', 'query.operationName', 'rawTraces', 'prettyPrint']
+         'query.filter', 'query.operationName', 'rawTraces', 'prettyPrint', 'q', 'q', 'q', 'spss', 'scope', 'exemplars']
 VALUES = ['', '0', '-1', '1', '2', '1.5', 'x', 'true', 'null', '99999999999999999999', '18446744073709551615', '9223372036854775807',
           '-9223372036854775808', '1e309', 'nan', '1794732544000000', '1794732844000000', '1794732544', '1794732844000', '1ms', '-5s', '1h',
           '9999999h', '2026-11-15T08:49:04Z', '2026-11-15T08:54:04+00:00', '0000-00-00', '{}', '{"a":"b"}', '{"a":1}', '{"a":{}}', '[', '"',
           '{"error":"true"}', 'odd-many', 'shop-pay', 'nobody', 'é\x00\n', '\ud7ff', 'a' * 5000, 'c0ffee00000000000000000000000001', '0' * 32,
-          'a,b', ',', 'abcde,abcdf', 'k=v and', ' and ', '=', 'k=', '0/0', '1/2', '4/4', '1-1-1', 'server', 'SPAN_KIND_CLIENT', '../..', '%']
+          'a,b', ',', 'abcde,abcdf', 'k=v and', ' and ', '=', 'k=', '0/0', '1/2', '4/4', '1-1-1', 'server', 'SPAN_KIND_CLIENT', '../..', '%',
+          '{ span.a = "b" }', '{ name =~ "(" }', '{}|rate() by (name)', '{} | select(', '{}>>{}', 'a=b "c d"=e', '{' * 300, '{ -1 }',
+          '{} | quantile_over_time(duration, 2)', '{ 1 = 1 } | count() > -1', '{} | topk(0)', 'intrinsic']
 SEGMENTS = ['c0ffee00000000000000000000000001', 'abcde', 'x', '%00', '%', '%zz', 'a' * 3000, '..%2f', 'odd-many', '%F0%9F', 'AAAA']
 PORTS = {'http', 'zipkin', 'tempo'}
 
@@ -68,6 +70,13 @@ def test_questions_that_are_half_typed_get_an_answer(loaded):
     for n in range(len(whole) + 1):
         query = urllib.parse.urlencode({'endTs': 1794732844000, 'lookback': 3600000, 'annotationQuery': whole[:n]})
         assert loaded.request('/api/v2/traces?' + query, 'zipkin')[0] == 200
+
+    whole = '{ resource.service.name = "odd-many" && duration > 80ms } >> { } | count() > 1'
+    for n in range(len(whole) + 1):
+        query = urllib.parse.urlencode({'q': whole[:n]})
+        assert loaded.request('/api/search?' + query, 'tempo')[0] in (200, 400)
+        assert loaded.request('/api/v2/search/tags?' + query, 'tempo')[0] == 200
+        assert loaded.request('/api/v2/search/tag/name/values?' + query, 'tempo')[0] == 200
 
 
 @pytest.mark.parametrize('path', ['/api/v3/traces', '/api/v3/trace-summaries', '/api/transform'])

@@ -157,6 +157,11 @@ def test_searches_without_durations_of_spans_agree_with_our_own_and_zipkins(worl
                      **({'annotationQuery': f'colour={asked["colour"]}'} if 'colour' in asked else {})}
             _, answer = world.server.get('/api/v2/traces?' + urllib.parse.urlencode(query), 'zipkin')
             assert {trace[0]['traceId'].zfill(32) for trace in answer} == truth
+            text = ' && '.join([f'resource.service.name = {json.dumps(service, ensure_ascii=False)}',
+                                *([f'name = {json.dumps(asked["name"], ensure_ascii=False)}'] if 'name' in asked else []),
+                                *([f'span.colour = {json.dumps(asked["colour"])}'] if 'colour' in asked else [])])
+            _, answer = world.server.get('/api/search?' + urllib.parse.urlencode({'q': '{ ' + text + ' }', 'limit': 1000}), 'tempo')
+            assert {trace['traceID'].zfill(32) for trace in answer['traces']} == truth
 
 
 def test_a_trace_has_the_same_spans_everywhere(world):
