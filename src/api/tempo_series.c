@@ -9,8 +9,10 @@
 
 void tempo_series_done(struct tempo_series *s)
 {
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		free(s->rows[i].samples);
+		free(s->rows[i].exemplars);
+	}
 	free(s->rows);
 }
 
@@ -86,6 +88,29 @@ int tempo_series_add(struct tempo_series *s, const struct tempo_label *labels, s
 	return 0;
 }
 
+int tempo_series_exemplar(struct tempo_series *s, struct tempo_one *one,
+			  const struct tempo_exemplar *exemplar)
+{
+	struct tempo_exemplar *kept;
+
+	if (one->exemplar_n == one->exemplar_room) {
+		size_t room = one->exemplar_room ? one->exemplar_room * 2 : 8;
+		struct tempo_exemplar *more = realloc(one->exemplars, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		one->exemplars = more;
+		one->exemplar_room = room;
+	}
+	kept = &one->exemplars[one->exemplar_n];
+	*kept = *exemplar;
+	kept->trace = arena_dup(s->arena, exemplar->trace);
+	if (!kept->trace.p)
+		return -ENOMEM;
+	one->exemplar_n++;
+	return 0;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct tempo_sample *x = a, *y = b;
@@ -118,6 +143,34 @@ static void put_labels(const struct tempo_series *s, const struct tempo_one *one
 	json_end_array(w);
 }
 
+static void put_exemplars(const struct tempo_series *s, const struct tempo_one *one,
+			  struct json_writer *w)
+{
+	if (one->exemplar_n == 0)
+		return;
+	json_put_name(w, "exemplars");
+	json_begin_array(w);
+	for (size_t i = 0; i < one->exemplar_n; i++) {
+		const struct tempo_exemplar *e = &one->exemplars[i];
+
+		json_begin_object(w);
+		json_put_name(w, "labels");
+		json_begin_array(w);
+		json_begin_object(w);
+		json_put_name(w, "key");
+		json_put_cstr(w, "trace:id");
+		json_put_name(w, "value");
+		tempo_put_any(w, value_text(e->trace), s->arena);
+		json_end_object(w);
+		json_end_array(w);
+		put_number(w, e->value);
+		json_put_name(w, "timestampMs");
+		json_put_i64_text(w, e->time_ns / 1000000);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 void tempo_series_put(const struct tempo_series *s, struct json_writer *w, bool instant)
 {
 	json_begin_array(w);
@@ -142,6 +195,7 @@ void tempo_series_put(const struct tempo_series *s, struct json_writer *w, bool 
 			json_end_object(w);
 		}
 		json_end_array(w);
+		put_exemplars(s, one, w);
 		json_end_object(w);
 	}
 	json_end_array(w);

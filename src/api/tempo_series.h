@@ -22,11 +22,20 @@ struct tempo_sample {
 	double value;
 };
 
+/* A span that the series counts. */
+struct tempo_exemplar {
+	struct slice trace; /* its id, in the arena */
+	int64_t time_ns;
+	double value;
+};
+
 struct tempo_one {
 	struct tempo_label *labels; /* in the arena */
 	size_t label_n;
 	struct tempo_sample *samples;
 	size_t n, room;
+	struct tempo_exemplar *exemplars;
+	size_t exemplar_n, exemplar_room;
 };
 
 struct tempo_series {
@@ -40,6 +49,10 @@ void tempo_series_done(struct tempo_series *s);
 /* Adds a sample to the series of these labels.  -E2BIG: TEMPO_SERIES_MOST; -ENOMEM. */
 int tempo_series_add(struct tempo_series *s, const struct tempo_label *labels, size_t label_n,
 		     int64_t time_ns, double value);
+
+/* Adds an exemplar to one of them.  -ENOMEM. */
+int tempo_series_exemplar(struct tempo_series *s, struct tempo_one *one,
+			  const struct tempo_exemplar *exemplar);
 
 /* As a list of {"labels":[…],"samples":[…]}, or, for one number each, {"labels":[…],"value":…}. */
 void tempo_series_put(const struct tempo_series *s, struct json_writer *w, bool instant);

@@ -77,7 +77,8 @@ def series(answer):
     for one in answer['series']:
         labels = tuple((k, v) for k, _, v in map(attribute, one['labels']))
         if 'samples' in one:
-            assert set(one) == {'labels', 'samples'} and all(set(s) <= {'timestampMs', 'value'} for s in one['samples'])
+            assert {'labels', 'samples'} <= set(one) <= {'labels', 'samples', 'exemplars'}
+            assert all(set(s) <= {'timestampMs', 'value'} for s in one['samples'])
             value = {int(s['timestampMs']): s.get('value', 0) for s in one['samples']}
             assert list(value) == sorted(value) and len(value) == len(one['samples'])
         else:
@@ -85,4 +86,17 @@ def series(answer):
             value = one.get('value', 0)
         assert labels not in found
         found[labels] = value
+    return found
+
+
+def exemplars(answer):
+    """(trace, milliseconds, number) by labels of their series."""
+    found = {}
+    for one in answer['series']:
+        labels = tuple((k, v) for k, _, v in map(attribute, one['labels']))
+        for e in one.get('exemplars', []):
+            assert set(e) <= {'labels', 'value', 'timestampMs'}, e
+            (key, kind, trace), = map(attribute, e['labels'])
+            assert (key, kind) == ('trace:id', 'stringValue')
+            found.setdefault(labels, []).append((trace, int(e['timestampMs']), e.get('value', 0)))
     return found

@@ -255,3 +255,38 @@ def test_one_number_for_a_range_is_what_its_steps_come_to(loaded):
     rate = tempo_answers.series(json.loads(loaded.request(f'/api/metrics/query?q={{}}|rate()&{window}', 'tempo')[2]))
     count = tempo_answers.series(json.loads(loaded.request(f'/api/metrics/query_range?q={{}}|count_over_time()&step=10&{window}', 'tempo')[2]))
     assert rate[('__name__', 'rate'),] == pytest.approx(sum(count[('__name__', 'count_over_time'),].values()) / 300)
+
+
+@pytest.mark.parametrize('q,expected', [
+    ('rate()', {(('__name__', 'rate'),): 10}), ('rate() by (span.group)', {(('span.group', 'g0'),): None, (('span.group', 'g1'),): None}),
+    ('max_over_time(duration) by (name, kind)', {(('name', f'op{i}'), ('kind', 'server')): None for i in range(3)}),
+    ('quantile_over_time(duration, .5, .9)', {(('p', '0.9'),): 10}), ('count_over_time() with(sample=true)', {(('__name__', 'count_over_time'),): 10}),
+    ('rate() | topk(1)', {(('__name__', 'rate'),): 10})])
+def test_exemplars_are_spans_that_the_series_counts(loaded, q, expected):
+    """Span number n of odd-many began n seconds after the first, is 10 (n + 1) ms long, and in the trace of its number."""
+    text = quote('{ resource.service.name = "odd-many" || name = "a | rate()" } | ' + q)
+    status, _, body = loaded.request(f'/api/metrics/query_range?q={text}&step=60&start=1794732544&end=1794732844&exemplars=10', 'tempo')
+    assert status == 200, body
+    series, found = tempo_answers.series(json.loads(body)), tempo_answers.exemplars(json.loads(body))
+    assert set(found) == set(expected) and sum(map(len, found.values())) == 10
+    for labels, rows in found.items():
+        assert expected[labels] in (None, len(rows))
+        for trace, time_ms, value in rows:
+            number = int(trace, 16) - 0xc0ffee00000000000000000000000064
+            assert time_ms == 1794732604020 + 1000 * number
+            assert value == pytest.approx((number + 1) / 100 if 'duration' in q else series[labels][MINUTE])
+            assert dict(labels).get('name', f'op{number % 3}') == f'op{number % 3}'
+
+
+def test_an_exemplar_of_a_histogram_lies_in_its_bucket(loaded):
+    text = quote('{ resource.service.name = "odd-many" } | histogram_over_time(duration)')
+    body = loaded.request(f'/api/metrics/query_range?q={text}&step=60&start=1794732544&end=1794732844&exemplars=100', 'tempo')[2]
+    found = tempo_answers.exemplars(json.loads(body))
+    assert {float(k[0][1]): len(rows) for k, rows in found.items()} == {0.016777216: 1, 0.033554432: 2, 0.067108864: 3, 0.134217728: 6}
+    assert all(float(k[0][1]) / 2 < value <= float(k[0][1]) for k, rows in found.items() for _, _, value in rows)
+
+
+@pytest.mark.parametrize('q', ['({}|rate())/({}|rate())', '{}|compare({status=error})'])
+def test_what_has_no_spans_of_its_own_has_no_exemplars(loaded, q):
+    status, _, body = loaded.request(f'/api/metrics/query_range?q={quote(q)}&exemplars=10', 'tempo')
+    assert status == 200 and not tempo_answers.exemplars(json.loads(body)), body
