@@ -13,6 +13,7 @@ void light_trace_done(struct light_trace *l)
 {
 	free(l->trace.blocks);
 	free(l->rows);
+	free(l->name_at);
 	*l = (struct light_trace){0};
 }
 
@@ -49,6 +50,7 @@ int light_group(struct light_trace *l, struct trace_prune *prune, struct segment
 	l->tables = group_tables(g);
 	l->codes = prune->codes;
 	l->times = l->durations = NULL;
+	l->names = NULL;
 	r = group_ids(g, &l->ids);
 	return r == 0 ? group_parents(g, &l->parents) : r;
 }
@@ -225,6 +227,23 @@ static bool need_times(struct light_trace *l)
 	return l->times && l->durations;
 }
 
+static bool need_names(struct light_trace *l)
+{
+	const struct group_column *names;
+
+	if (l->names)
+		return true;
+	if (!l->name_at)
+		l->name_at = malloc(SEGMENT_GROUP_ROWS * sizeof(*l->name_at));
+	if (!l->name_at ||
+	    group_column(l->group, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &names) < 0)
+		return false;
+	for (uint32_t i = 0; i < names->n; i++)
+		l->name_at[names->rows[i]] = i; /* a row has one name */
+	l->names = names;
+	return true;
+}
+
 uint64_t light_time(const struct trace_at *at, struct element el)
 {
 	struct light_trace *l = at->light;
@@ -288,6 +307,9 @@ static struct value own_field(struct trace_at *at, struct element el, enum plan_
 		if (field == F_DURATION)
 			return duration_value(l->times[row], l->times[row] + l->durations[row]);
 		return time_value(l->times[row] + (field == F_END ? l->durations[row] : 0));
+	case F_NAME: /* of a shape whose names vary */
+		return need_names(l) ? value_text(column_text(l->names, l->name_at[row]))
+				     : unknown(at);
 	case F_TRACE_SPANS:
 		return value_int((int64_t)l->trace.block_n);
 	default:

@@ -18,6 +18,10 @@ struct light_trace {
 	const uint32_t *codes;
 	const uint64_t *ids, *parents;
 	const uint64_t *times, *durations; /* NULL until somebody asks */
+	/* Names that are not the shape's: the column, NULL until somebody asks, and for each row of
+	 * such a shape which value of it. */
+	const struct group_column *names;
+	uint32_t *name_at;
 
 	struct trace trace; /* only blocks: parent, last, child_n, depth */
 	uint32_t *rows;     /* of each block */

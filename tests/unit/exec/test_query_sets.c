@@ -94,10 +94,51 @@ static void whole_traces_are_looked_at(void **state)
 	}
 }
 
+/* Nearly every span has a name of its own, so a segment keeps names in a column, not in shapes. */
+#define JOBS 3000
+
+static void names_may_be_as_many_as_spans(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t rows;
+	} sets[] = {
+		{"{ name = \"job-7\" } >> { name = \"step-8\" }", 1},
+		{"{ name = \"job-7\" } >> { name = \"step-9\" }", 0},
+		{"{ name =~ \"job-1.*\" } > { name =~ \"step-.*7\" } | count() > 0", 111},
+		{"{ } !>> { name = \"job-2999\" }", 1},
+	};
+	struct buffer text = {0};
+	struct query_t q;
+
+	(void)state;
+	for (unsigned i = 1; i < JOBS; i++)
+		buffer_printf(&text,
+			      "span %u 1 0 shop@a job-%u %u %u\n"
+			      "span %u 2 1 shop@a step-%u %u %u\n",
+			      i, i, i, i + 900, i, i + 1, i + 100, i + 300);
+	query_t_open(&q, buffer_cstr(&text), true);
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		struct query_text by_columns = {0}, by_rows = {0};
+
+		assert_int_equal(query_t_run(&q, sets[i].text, 0, 2, &by_columns), 0);
+		assert_int_equal(query_t_run(&q, sets[i].text, RULES_ALL, 1, &by_rows), 0);
+		if (by_columns.stats.rows_out != sets[i].rows)
+			fail_msg("%s gave %zu rows", sets[i].text,
+				 (size_t)by_columns.stats.rows_out);
+		assert_string_equal(buffer_cstr(&by_columns.out), buffer_cstr(&by_rows.out));
+		query_text_done(&by_columns);
+		query_text_done(&by_rows);
+	}
+	query_t_close(&q);
+	buffer_done(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_traces_are_looked_at),
+		cmocka_unit_test(names_may_be_as_many_as_spans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
