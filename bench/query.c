@@ -294,7 +294,7 @@ static int peers(struct store *s)
 
 static int ask_all(const char *folder, const char *only)
 {
-	struct engine_options options = {.dir = folder, .manual = true};
+	struct engine_options options = {.dir = folder, .manual = true, .read_only = true};
 	struct error error = {0};
 	struct store *s = NULL;
 	int r = engine_open(&options, &s, &error);
@@ -332,7 +332,8 @@ int main(int argc, char **argv)
 		printf("the machine is busy (load %.1f): times on the wall will be too long\n",
 		       load[0]);
 	if (argc > 2 && strcmp(argv[1], "--data") == 0) {
-		r = ask_all(argv[2], argc > 3 ? argv[3] : NULL);
+		snprintf(folder, sizeof(folder), "%s/store", argv[2]);
+		r = ask_all(folder, argc > 3 ? argv[3] : NULL);
 	} else {
 		curl_global_init(CURL_GLOBAL_DEFAULT);
 		r = store_ingest(argv[1], "random", argc > 2 ? (size_t)atof(argv[2]) : 10 * MILLION,
