@@ -243,38 +243,34 @@ static void put_family(struct json_writer *w, const struct question *q, enum met
 
 static void answer(struct http_request *req, struct api *api, enum metric metric)
 {
-	struct question *q = arena_zalloc(&req->arena, 1, sizeof(*q));
+	/* Not in the request's memory: that goes with the reply. */
+	struct question q = {.end_ms = (uint64_t)(clock_wall_ns() / NS_PER_MS),
+			     .lookback_ms = LOOKBACK_MS,
+			     .step_ms = STEP_MS,
+			     .rate_per_ms = RATE_PER_MS,
+			     .quantile = -1};
 	struct buffer out = {0};
 	struct json_writer w = json_write(&out);
 	struct error error = {0};
 	int r;
 
-	if (!q) {
-		api_fail_errno(req, -ENOMEM);
-		return;
-	}
-	q->end_ms = (uint64_t)(clock_wall_ns() / NS_PER_MS);
-	q->lookback_ms = LOOKBACK_MS;
-	q->step_ms = STEP_MS;
-	q->rate_per_ms = RATE_PER_MS;
-	q->quantile = -1;
-	r = parse(req, metric, q, &error);
+	r = parse(req, metric, &q, &error);
 	if (r == -EINVAL) {
 		jaeger_fail(req, 400, "%s", error.text);
 		return;
 	}
-	span_rates_init(&q->rates);
+	span_rates_init(&q.rates);
 	if (r == 0)
-		r = span_rates_read(&q->rates, api->store);
+		r = span_rates_read(&q.rates, api->store);
 	if (r == -E2BIG) {
 		jaeger_fail(req, 413, "too many operations and steps; ask for less");
 	} else if (r < 0) {
 		jaeger_fail_errno(req, r);
 	} else {
-		put_family(&w, q, metric);
+		put_family(&w, &q, metric);
 		jaeger_reply(req, &out);
 	}
-	span_rates_done(&q->rates);
+	span_rates_done(&q.rates);
 }
 
 static void latencies_work(struct http_request *req, struct api *api)
