@@ -132,13 +132,26 @@ static void put_point(struct json_writer *w, const struct batch *b, const struct
 	json_end_object(w);
 }
 
-static void put_link(struct json_writer *w, const struct batch *b, const struct event *e)
+/* An id of 0 is none. */
+static void put_styled_id(struct json_writer *w, const struct otlp_json_style *style,
+			  const char *name, span_id_t id)
+{
+	uint8_t bytes[8];
+
+	if (id == 0)
+		return;
+	store_be64(bytes, id);
+	style->id(w, name, bytes, sizeof(bytes));
+}
+
+static void put_link(struct json_writer *w, const struct otlp_json_style *style,
+		     const struct batch *b, const struct event *e)
 {
 	const struct event_extra *x = batch_extra_get(b, e);
 
 	json_begin_object(w);
-	put_trace_id(w, "traceId", x->link_trace);
-	put_span_id(w, "spanId", e->id2);
+	style->id(w, "traceId", x->link_trace.b, sizeof(x->link_trace.b));
+	put_styled_id(w, style, "spanId", e->id2);
 	put_text(w, "traceState", b, x->trace_state);
 	put_attrs(w, b, e->attrs);
 	put_number(w, "droppedAttributesCount", x->dropped_attributes);
@@ -147,8 +160,8 @@ static void put_link(struct json_writer *w, const struct batch *b, const struct 
 }
 
 /* The points or the links among the rows behind a span. */
-static void put_rows(struct json_writer *w, const struct event_ref *refs, size_t n,
-		     enum event_type type)
+static void put_rows(struct json_writer *w, const struct otlp_json_style *style,
+		     const struct event_ref *refs, size_t n, enum event_type type)
 {
 	bool begun = false;
 
@@ -165,7 +178,7 @@ static void put_rows(struct json_writer *w, const struct event_ref *refs, size_t
 		if (type == EVENT_POINT)
 			put_point(w, refs[i].batch, e);
 		else
-			put_link(w, refs[i].batch, e);
+			put_link(w, style, refs[i].batch, e);
 	}
 	if (begun)
 		json_end_array(w);
@@ -187,7 +200,8 @@ static size_t span_rows(const struct event_ref *refs, size_t n)
 	return i;
 }
 
-static size_t put_span(struct json_writer *w, const struct event_ref *refs, size_t n)
+size_t otlp_json_put_span(struct json_writer *w, const struct otlp_json_style *style,
+			  const struct event_ref *refs, size_t n)
 {
 	const struct batch *b = refs[0].batch;
 	const struct event *e = event_get(refs[0]);
@@ -195,24 +209,48 @@ static size_t put_span(struct json_writer *w, const struct event_ref *refs, size
 	size_t rows = span_rows(refs, n);
 
 	json_begin_object(w);
-	put_trace_id(w, "traceId", e->trace_id);
-	put_span_id(w, "spanId", e->id1);
+	style->id(w, "traceId", e->trace_id.b, sizeof(e->trace_id.b));
+	put_styled_id(w, style, "spanId", e->id1);
 	put_text(w, "traceState", b, x->trace_state);
-	put_span_id(w, "parentSpanId", e->id2);
+	put_styled_id(w, style, "parentSpanId", e->id2);
 	put_number(w, "flags", e->flags);
 	put_text(w, "name", b, e->name);
-	put_number(w, "kind", e->kind);
+	style->kind(w, e->kind);
 	put_time(w, "startTimeUnixNano", e->time_ns);
 	put_time(w, "endTimeUnixNano", e->end_ns);
 	put_attrs(w, b, e->attrs);
 	put_number(w, "droppedAttributesCount", x->dropped_attributes);
-	put_rows(w, refs, rows, EVENT_POINT);
+	put_rows(w, style, refs, rows, EVENT_POINT);
 	put_number(w, "droppedEventsCount", x->dropped_points);
-	put_rows(w, refs, rows, EVENT_LINK);
+	put_rows(w, style, refs, rows, EVENT_LINK);
 	put_number(w, "droppedLinksCount", x->dropped_links);
-	put_status(w, b, e);
+	style->status(w, b, e);
 	json_end_object(w);
 	return rows;
+}
+
+/* --- OTLP's own style --- */
+
+static void put_hex_id(struct json_writer *w, const char *name, const uint8_t *bytes, size_t n)
+{
+	static const uint8_t none[sizeof(struct trace_id)];
+
+	if (memcmp(bytes, none, n) == 0)
+		return;
+	json_put_name(w, name);
+	json_put_hex(w, bytes, n);
+}
+
+static void put_kind(struct json_writer *w, int32_t kind)
+{
+	put_number(w, "kind", kind);
+}
+
+static size_t put_span(struct json_writer *w, const struct event_ref *refs, size_t n)
+{
+	static const struct otlp_json_style style = {put_hex_id, put_kind, put_status};
+
+	return otlp_json_put_span(w, &style, refs, n);
 }
 
 static size_t put_log(struct json_writer *w, const struct event_ref *refs, size_t n)
@@ -337,18 +375,13 @@ void otlp_json_put_groups(struct json_writer *w, const struct otlp_json_request 
 	json_end_array(w);
 }
 
-static bool is_span(const struct event *e)
-{
-	return e->type == EVENT_SPAN;
-}
-
 static bool is_log(const struct event *e)
 {
 	return e->type == EVENT_LOG;
 }
 
-static const struct otlp_json_request traces = {"resourceSpans", "scopeSpans", "spans", is_span,
-						put_span};
+static const struct otlp_json_request traces = {"resourceSpans", "scopeSpans", "spans",
+						otlp_json_is_span, put_span};
 static const struct otlp_json_request logs = {"resourceLogs", "scopeLogs", "logRecords", is_log,
 					      put_log};
 
@@ -389,7 +422,7 @@ void otlp_json_encode(const struct event_ref *refs, size_t n, struct buffer *out
 	struct json_writer w = json_write(out);
 
 	json_begin_object(&w);
-	if (!records || has(refs, n, is_span))
+	if (!records || has(refs, n, otlp_json_is_span))
 		otlp_json_put_groups(&w, &traces, refs, n);
 	if (records)
 		otlp_json_put_groups(&w, &logs, refs, n);

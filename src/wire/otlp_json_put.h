@@ -70,6 +70,24 @@ static inline void put_status(struct json_writer *w, const struct batch *b, cons
 	json_end_object(w);
 }
 
+/* What OTLP's JSON and protobuf's own JSON mapping tell apart in a span. */
+struct otlp_json_style {
+	void (*id)(struct json_writer *w, const char *name, const uint8_t *bytes, size_t n);
+	void (*kind)(struct json_writer *w, int32_t kind);
+	void (*status)(struct json_writer *w, const struct batch *b, const struct event *e);
+};
+
+/* Writes the span at refs[0] with the points and links right behind it; returns how many rows that
+ * were.  For otlp_json_request.put. */
+size_t otlp_json_put_span(struct json_writer *w, const struct otlp_json_style *style,
+			  const struct event_ref *refs, size_t n);
+
+/* For otlp_json_request.begins. */
+static inline bool otlp_json_is_span(const struct event *e)
+{
+	return e->type == EVENT_SPAN;
+}
+
 /* A request: the names of its lists, and how its members are written. */
 struct otlp_json_request {
 	const char *groups, *scopes, *members;
