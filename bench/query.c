@@ -26,28 +26,6 @@
 #define MILLION 1000000
 #define THREADS 2 /* of floors; queries take all cores */
 
-static unsigned missed;
-
-void store_figure(const char *what, double figure, const char *unit, double bar,
-		  const char *recorded)
-{
-	bool met = bar <= 0 || figure <= bar;
-
-	printf("  %-52s %10.3f %-8s", what, figure, unit);
-	if (bar > 0)
-		printf(" bar %8.3f  %-7s", bar, met ? "MET" : "NOT MET");
-	if (*recorded)
-		printf("  recorded: %s", recorded);
-	printf("\n");
-	fflush(stdout);
-	missed += !met;
-}
-
-unsigned store_missed(void)
-{
-	return missed;
-}
-
 static double wall_ms(void)
 {
 	struct timespec t;
@@ -345,6 +323,6 @@ int main(int argc, char **argv)
 		if (*sent.folder && !getenv("BENCH_KEEP") && system(command) != 0)
 			fprintf(stderr, "bench: %s stays behind\n", sent.folder);
 	}
-	printf("\n%u figures miss their bars\n", missed);
-	return r < 0 ? 2 : (int)missed;
+	printf("\n%u figures miss their bars\n", store_missed());
+	return r < 0 ? 2 : (int)store_missed();
 }

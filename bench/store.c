@@ -37,28 +37,6 @@
 #define MILLION      1000000
 #define COLUMNS_MOST (2 * MILLION) /* spans whose columns are looked at: all are kept in memory */
 
-static unsigned missed;
-
-void store_figure(const char *what, double figure, const char *unit, double bar,
-		  const char *recorded)
-{
-	bool met = bar <= 0 || figure <= bar;
-
-	printf("  %-52s %10.3f %-8s", what, figure, unit);
-	if (bar > 0)
-		printf(" bar %8.3f  %-7s", bar, met ? "MET" : "NOT MET");
-	if (*recorded)
-		printf("  recorded: %s", recorded);
-	printf("\n");
-	fflush(stdout);
-	missed += !met;
-}
-
-unsigned store_missed(void)
-{
-	return missed;
-}
-
 static void forget(const struct store_sent *sent)
 {
 	char command[160];
@@ -144,7 +122,7 @@ int main(int argc, char **argv)
 		r = run_all(causet);
 	else
 		r = keep_and_ask(causet, what, spans ? spans : MILLION);
-	if (missed)
-		printf("\n%u figures miss their bars\n", missed);
-	return r ? 1 : missed > 0;
+	if (store_missed() > 0)
+		printf("\n%u figures miss their bars\n", store_missed());
+	return r ? 1 : store_missed() > 0;
 }
