@@ -38,13 +38,13 @@ static void server_exec(const char *causet, const char *folder, const char *port
 						       "--otlp-grpc-port",
 						       "0",
 						       "--zipkin-port",
-						       "off",
+						       "0",
 						       "--http-port",
 						       "0",
 						       "--jaeger-grpc-port",
 						       "0",
 						       "--tempo-port",
-						       "off",
+						       "0",
 						       "--port-file",
 						       ports};
 	size_t n = 18;
@@ -69,6 +69,9 @@ static void read_ports(struct server *s, const char *path)
 	s->http = port_of(text, "otlp_http_port");
 	s->grpc = port_of(text, "otlp_grpc_port");
 	s->api = port_of(text, "\"http_port");
+	s->zipkin = port_of(text, "zipkin_port");
+	s->jaeger = port_of(text, "jaeger_grpc_port");
+	s->tempo = port_of(text, "tempo_port");
 }
 
 void server_start(struct server *s, const char *causet, const char *const *arguments)
@@ -83,7 +86,7 @@ void server_start(struct server *s, const char *causet, const char *const *argum
 	}
 	snprintf(ports, sizeof(ports), "%s/ports", s->folder);
 	unlink(ports);
-	s->http = s->grpc = s->api = 0;
+	s->http = s->grpc = s->api = s->zipkin = s->jaeger = s->tempo = 0;
 	fflush(stdout);
 	s->pid = fork();
 	if (s->pid == 0)
@@ -146,6 +149,16 @@ double server_cpu(const struct server *s)
 	if (dir)
 		closedir(dir);
 	return total * 1e-9;
+}
+
+double server_cpu_ever(const struct server *s)
+{
+	clockid_t clock;
+	struct timespec t;
+
+	if (clock_getcpuclockid(s->pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+		return 0;
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static long status_mib(const struct server *s, const char *format)

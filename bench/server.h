@@ -13,7 +13,7 @@ struct server {
 	pid_t pid;
 	char folder[96];
 	bool own_folder; /* removed when it stops */
-	int http, grpc, api;
+	int http, grpc, api, zipkin, jaeger, tempo;
 };
 
 /* Starts "CAUSET serve" on free ports, with further `arguments` (up to a NULL), in s->folder or, if
@@ -26,8 +26,10 @@ void server_stop(struct server *s);
 /* SIGKILL; the folder stays. */
 void server_kill(struct server *s);
 
-/* Seconds on a CPU of all its threads so far. */
+/* Seconds on a CPU of all its threads so far; only the second counts threads that
+ * have ended. */
 double server_cpu(const struct server *s);
+double server_cpu_ever(const struct server *s);
 long server_rss_mib(const struct server *s);
 /* The most it ever had. */
 long server_peak_mib(const struct server *s);
