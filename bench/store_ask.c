@@ -157,6 +157,18 @@ static void by_duration(struct asked *a, unsigned i)
 	a->query.min_duration_ns = NS_PER_S * 85 / 100 + (int64_t)i * NS_PER_S / 200;
 }
 
+static void by_slowest(struct asked *a, unsigned i)
+{
+	a->query.order = STORE_SLOWEST;
+	a->query.limit = 20 + i % 3;
+}
+
+static void by_slowest_of(struct asked *a, unsigned i)
+{
+	by_slowest(a, i);
+	by_service(a, i);
+}
+
 static void by_time(struct asked *a, unsigned i)
 {
 	/* Ten minutes of the oldest day. */
@@ -194,6 +206,12 @@ static void demo_duration(struct asked *a, unsigned i)
 	a->query.min_duration_ns = SLOW_DEMO_NS + (int64_t)i * NS_PER_S / 10;
 }
 
+static void demo_slowest(struct asked *a, unsigned i)
+{
+	by_slowest(a, i);
+	demo_service(a, i);
+}
+
 static void demo_attribute(struct asked *a, unsigned i)
 {
 	a->tags[0].key = SLICE("app.product.name");
@@ -218,11 +236,15 @@ static const struct question {
 	{"newest 20 by service", by_service, 10, true, false, ""},
 	{"newest 20 by service and operation", by_operation, 10, true, false, ""},
 	{"newest 20 by duration", by_duration, 10, true, false, ""},
+	{"slowest 20", by_slowest, 10, true, false, ""},
+	{"slowest 20 of a service", by_slowest_of, 10, true, false, ""},
 	{"newest 20 by time", by_time, 10, true, false, ""},
 	{"newest 20 by attribute", by_attribute, 50, true, false, ""},
 	{"newest 20 by all of them", by_all, 50, true, false, ""},
 	{"newest 20 by service", demo_service, 4, false, false, "VictoriaTraces 11"},
 	{"newest 20 by duration", demo_duration, 9, false, false, "VictoriaTraces 26"},
+	{"slowest 20", by_slowest, 10, false, false, ""},
+	{"slowest 20 of a service", demo_slowest, 10, false, false, ""},
 	{"newest 20 by attribute", demo_attribute, 2, false, false, "VictoriaTraces 6"},
 	{"newest 20 by an attribute nothing has", demo_absent, 2, false, true, "VictoriaTraces 6"},
 };
@@ -337,7 +359,7 @@ int store_ask(const char *set, struct store_sent *sent, const char *words)
 	struct counting_fs fs;
 	struct error error = {0};
 	char folder[128];
-	struct engine_options options = {.fs = &fs.fs, .dir = folder, .manual = true};
+	struct engine_options options = {.fs = &fs.fs, .dir = folder, .read_only = true};
 	struct store *s = NULL;
 	int64_t now_ns = 0;
 	int r;
