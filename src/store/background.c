@@ -21,6 +21,7 @@
 #include "store/engine_int.h"
 #include "store/feed.h"
 #include "store/flush.h"
+#include "store/group_cache.h"
 #include "store/retain.h"
 #include "store/steady_clock.h"
 
@@ -30,6 +31,7 @@
 #define QUIET_BYTES   ((size_t)1 << 20)  /* a smaller head waits for its interval */
 #define RETRY_FIRST   NS_PER_S           /* after a failure … */
 #define RETRY_LAST    (30 * NS_PER_S)    /* … doubling up to here */
+#define GROUPS_AGE_NS (60 * NS_PER_S)    /* groups that no question has looked at since go */
 #define TABLES_MOST   ((size_t)32 << 20) /* bytes of segments' tables kept in memory */
 #define REST_NS       (20 * NS_PER_MS)   /* while batches are waiting */
 #define REST_MOST     10                 /* rests in a row */
@@ -185,6 +187,7 @@ static void tables_trim(struct engine *e)
 			segment_trim(v->segments[i]->segment);
 	}
 	view_unref(v);
+	group_cache_age(e->groups, clock_mono_ns() - GROUPS_AGE_NS);
 }
 
 static enum compact_zeal merger_zeal(struct engine *e)

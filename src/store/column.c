@@ -44,6 +44,15 @@ struct column_codec *column_codec_free(struct column_codec *c)
 	return NULL;
 }
 
+size_t column_codec_bytes(const struct column_codec *c)
+{
+	size_t n = sizeof(*c) + ZSTD_sizeof_DCtx(c->decompressor);
+
+	for (int i = 0; i < SLOTS; i++)
+		n += c->scratch[i].capacity;
+	return n;
+}
+
 void column_codec_level(struct column_codec *c, int level)
 {
 	ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_compressionLevel, level);

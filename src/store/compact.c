@@ -283,7 +283,7 @@ static int install(struct merge *m, const uint64_t *inputs, const struct segment
 	struct engine_change change = {.remove = inputs, .remove_n = m->input_n};
 	struct segment *segment;
 	uint64_t *hashes;
-	int r = segment_open(e->fs, e->dir, m->number, &segment, NULL);
+	int r = engine_open_segment(e, m->number, &segment, NULL);
 
 	if (r == 0) {
 		hashes = split_hashes(m->split, m->trace_n);

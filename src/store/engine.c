@@ -14,12 +14,14 @@
 #include "store/feed.h"
 #include "store/find.h"
 #include "store/flush.h"
+#include "store/group_cache.h"
 #include "store/operations.h"
 #include "store/parts.h"
 #include "store/retain.h"
 #include "store/span_walk.h"
 
 #define MEMORY_DEFAULT ((size_t)1 << 30)
+#define GROUPS_MOST    ((size_t)48 << 20) /* bytes of groups kept for the next question */
 #define FLUSH_DEFAULT  ((size_t)32 << 20)
 #define FLUSH_FAST     8 /* times larger heads while much comes in */
 /* With as many again in one batch and what the log has room for, still fewer than a segment may
@@ -474,10 +476,21 @@ static struct store_stats engine_stats(struct store *s)
 
 /* --- opening and closing --- */
 
+int engine_open_segment(struct engine *e, uint64_t number, struct segment **ret_segment,
+			struct error *error)
+{
+	int r = segment_open(e->fs, e->dir, number, ret_segment, error);
+
+	if (r == 0)
+		segment_set_cache(*ret_segment, e->groups);
+	return r;
+}
+
 static void engine_free(struct engine *e)
 {
 	e->wal = wal_close(e->wal);
 	view_unref(e->view);
+	group_cache_unref(e->groups);
 	thinning_unref(e->thinning);
 	manifest_done(&e->manifest);
 	manifest_done(&e->cursors);
@@ -558,7 +571,8 @@ static struct engine *engine_new(const struct engine_options *options)
 	if (e->view && head)
 		view_add_head(e->view, head);
 	head_unref(head);
-	if (e->dir && e->view && head)
+	e->groups = group_cache_new(GROUPS_MOST);
+	if (e->dir && e->view && head && e->groups)
 		return e;
 	engine_free(e);
 	return NULL;

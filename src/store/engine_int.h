@@ -37,6 +37,7 @@ struct engine {
 	_Atomic size_t memory;  /* bytes of batches in heads and on their way there */
 	_Atomic size_t strings; /* of the active head; those on their way are in none yet */
 	struct background *background;
+	struct group_cache *groups; /* of all segments */
 
 	pthread_mutex_t merges;
 	pthread_mutex_t files;
@@ -63,6 +64,10 @@ void engine_snapshot(struct engine *e, struct snapshot *ret_snapshot);
 
 /* The view of now; view_unref().  Its segments stay the store's while `files` is held. */
 struct view *engine_view(struct engine *e);
+
+/* segment_open() of a segment of this store. */
+int engine_open_segment(struct engine *e, uint64_t number, struct segment **ret_segment,
+			struct error *error);
 
 /* The rules of now; thinning_unref(). */
 struct thinning *engine_thinning(struct engine *e);

@@ -38,7 +38,7 @@ static int segment_read(struct reading *x, const struct manifest_segment *row, s
 	struct view_segment *wrapped;
 	struct segment *segment;
 	struct error why = {0};
-	int r = segment_open(e->fs, e->dir, row->number, &segment, &why);
+	int r = engine_open_segment(e, row->number, &segment, &why);
 
 	if (r == -ENOMEM || r == -EPROTONOSUPPORT || r == -EACCES || r == -EMFILE)
 		return error_set(error, r, "%s", why.text[0] ? why.text : strerror(-r));

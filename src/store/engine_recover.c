@@ -97,7 +97,7 @@ static int segment_recover(struct engine *e, const struct manifest_segment *row,
 	struct segment *segment;
 	struct error why = {0};
 	char name[SEGMENT_NAME_MAX];
-	int r = segment_open(e->fs, e->dir, row->number, &segment, &why);
+	int r = engine_open_segment(e, row->number, &segment, &why);
 
 	if (r == -ENOMEM)
 		return r;

@@ -17,9 +17,10 @@
 #include "store/store_int.h"
 
 #define LIMIT_DEFAULT 20
-#define OPEN_GROUPS   8 /* groups of different segments are visited in turns */
-#define MANY_HITS     3 /* of one group, beside the first */
-#define ALONE_GROUPS  8 /* looked at before others are asked to help */
+#define OPEN_GROUPS   8  /* groups of different segments are visited in turns */
+#define KEPT_GROUPS   16 /* of those looked at */
+#define MANY_HITS     3  /* of one group, beside the first */
+#define ALONE_GROUPS  8  /* looked at before others are asked to help */
 #define THREADS_MOST  15u
 
 /* --- the hits --- */
@@ -101,7 +102,8 @@ int find_whole(struct finding *f, struct trace_id id)
 	if (r <= 0)
 		return r;
 	trace_fold_begin(&fold, f->query);
-	r = snapshot_trace_pages(f->snapshot, id, fold_page, &fold);
+	r = (f->query->tag_n ? snapshot_trace_pages : snapshot_trace_pages_bare)(f->snapshot, id,
+										 fold_page, &fold);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	if (trace_fold_matches(&fold, &hit.key.start_ns, &hit.key.duration_ns) &&
@@ -164,6 +166,7 @@ static int find_in_head(struct finding *f, size_t h)
 struct open_groups {
 	struct segment_group *rows[OPEN_GROUPS];
 	uint32_t segments[OPEN_GROUPS], numbers[OPEN_GROUPS];
+	uint32_t n; /* closed so far */
 };
 
 static int group_get(const struct finding *f, struct open_groups *open, uint32_t segment,
@@ -173,7 +176,10 @@ static int group_get(const struct finding *f, struct open_groups *open, uint32_t
 	struct segment_group **group = &open->rows[slot];
 	int r = 0;
 
-	if (*group && open->segments[slot] != segment)
+	/* The first groups are those that the next question looks at as well, and stay as they are
+	 * where room is for them. */
+	if (*group && (open->segments[slot] != segment ||
+		       (open->numbers[slot] != number && ++open->n < KEPT_GROUPS)))
 		*group = group_close(*group);
 	if (!*group)
 		r = group_open_few(f->snapshot->view->segments[segment]->segment, number, group);
@@ -321,11 +327,11 @@ static int hit_rows(const struct finding *f, struct open_groups *open, const str
 	int r;
 
 	if (hit->segment == FIND_ANYWHERE)
-		return snapshot_trace_most(f->snapshot, hit->key.id, GIANT_ROWS, set);
+		return snapshot_trace_bare(f->snapshot, hit->key.id, GIANT_ROWS, set);
 	r = group_get(f, open, hit->segment, hit->group, &group);
 	if (r == 0 && many)
 		group_expect_many(group);
-	return r == 0 ? group_rows(group, hit->first, hit->rows, set) : r;
+	return r == 0 ? group_rows_bare(group, hit->first, hit->rows, set) : r;
 }
 
 /* Hits of one group after each other, so that it is opened once. */

@@ -202,7 +202,7 @@ static int install(struct flush *f, const struct segment_info *info)
 	struct engine_change change = {.flushed = h};
 	struct segment *segment;
 	uint64_t *hashes;
-	int r = segment_open(e->fs, e->dir, f->number, &segment, NULL);
+	int r = engine_open_segment(e, f->number, &segment, NULL);
 
 	if (r < 0) {
 		engine_discard(e, f->number);

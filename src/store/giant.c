@@ -108,7 +108,7 @@ int giant_summarise(const struct snapshot *s, struct trace_id id, struct arena *
 	if (!g.services)
 		return -ENOMEM;
 	trace_fold_begin(&g.fold, &anything);
-	r = snapshot_trace_pages(s, id, page_add, &g);
+	r = snapshot_trace_pages_bare(s, id, page_add, &g);
 	if (r < 0)
 		return r;
 	trace_fold_matches(&g.fold, &g.sum.start_ns, &g.sum.duration_ns);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/varint.h"
+#include "store/group_cache.h"
 #include "store/group_int.h"
 
 static const char *const block_names[BLOCK_VALUES] = {"rows of pieces",
@@ -168,6 +169,13 @@ static int row_room(struct segment_group *g)
 	return 0;
 }
 
+static int read_first(struct segment_group *g, enum group_reading reading)
+{
+	return read_to(g, reading == READ_WHOLE ? g->zone->bytes
+			  : reading == READ_HOT ? g->zone_place->hot_bytes
+						: g->zone_place->directory_bytes);
+}
+
 int group_reopen_int(struct segment_group *g, uint32_t number, enum group_reading reading)
 {
 	int r;
@@ -182,32 +190,49 @@ int group_reopen_int(struct segment_group *g, uint32_t number, enum group_readin
 	g->column_n = 0;
 	g->windows = 0;
 	g->error[0] = '\0';
-	r = read_to(g, reading == READ_WHOLE ? g->zone->bytes
-		       : reading == READ_HOT ? g->zone_place->hot_bytes
-					     : g->zone_place->directory_bytes);
+	r = read_first(g, reading);
 	if (r == 0)
 		r = parse_directory(g);
 	return r == 0 ? row_room(g) : r;
+}
+
+/* A group out of the cache: this one, or another whose memory is used again. */
+static int open_cached(struct segment *s, const struct segment_tables *tables, uint32_t number,
+		       enum group_reading reading, struct segment_group *g)
+{
+	bool same = g->segment == s && g->number == number;
+
+	g->segment = segment_ref(s);
+	g->tables = tables;
+	g->kept = false; /* until it is whole again */
+	return same ? read_first(g, reading) : group_reopen_int(g, number, reading);
 }
 
 int group_open_int(struct segment *s, uint32_t number, enum group_reading reading,
 		   struct segment_group **ret_group)
 {
 	_cleanup_(group_closep)
-	struct segment_group *g = calloc(1, sizeof(*g));
+	struct segment_group *g = NULL;
+	const struct segment_tables *tables;
 	struct error error;
-	int r;
+	int r = segment_pin_error(s, &tables, &error);
 
-	if (!g)
-		return -ENOMEM;
-	r = segment_pin_error(s, &g->tables, &error);
 	if (r < 0)
 		return r;
-	g->segment = segment_ref(s);
-	g->codec = column_codec_new();
-	if (!g->codec)
-		return -ENOMEM;
-	r = group_reopen_int(g, number, reading);
+	g = s->cache ? group_cache_take(s->cache, s, number) : NULL;
+	if (g) {
+		r = open_cached(s, tables, number, reading, g);
+	} else {
+		g = calloc(1, sizeof(*g));
+		if (!g) {
+			segment_unpin(s);
+			return -ENOMEM;
+		}
+		g->segment = segment_ref(s);
+		g->tables = tables;
+		g->codec = column_codec_new();
+		r = g->codec ? group_reopen_int(g, number, reading) : -ENOMEM;
+	}
 	if (r < 0)
 		return r;
 	*ret_group = TAKE_PTR(g);
@@ -226,7 +251,11 @@ int group_reopen(struct segment_group *g, uint32_t number)
 
 int group_open_few(struct segment *s, uint32_t number, struct segment_group **ret_group)
 {
-	return group_open_int(s, number, READ_DIRECTORY, ret_group);
+	int r = group_open_int(s, number, READ_DIRECTORY, ret_group);
+
+	if (r == 0)
+		group_keep(*ret_group);
+	return r;
 }
 
 int group_reopen_few(struct segment_group *g, uint32_t number)
@@ -234,10 +263,48 @@ int group_reopen_few(struct segment_group *g, uint32_t number)
 	return group_reopen_int(g, number, READ_DIRECTORY);
 }
 
+void group_keep(struct segment_group *g)
+{
+	g->kept = true;
+}
+
 struct segment_group *group_close(struct segment_group *g)
 {
+	struct segment *s = g ? g->segment : NULL;
+
 	if (!g)
 		return NULL;
+	if (g->kept && s->cache && !g->error[0])
+		group_cache_give(s->cache, g);
+	else
+		group_free(g);
+	segment_unpin(s);
+	segment_unref(s);
+	return NULL;
+}
+
+size_t group_bytes(const struct segment_group *g)
+{
+	size_t n = sizeof(*g) + g->byte_capacity + column_codec_bytes(g->codec) +
+		   g->row_capacity * (17 * sizeof(uint64_t) + sizeof(*g->pieces)) +
+		   g->column_capacity * sizeof(*g->columns) +
+		   (g->loose_capacity + g->found_capacity + g->list.code_capacity +
+		    g->list.before_capacity) *
+			   sizeof(uint32_t) +
+		   g->uuid_capacity * UUID_BYTES;
+
+	for (size_t i = 0; i < g->column_used; i++) {
+		const struct loaded_column *c = &g->columns[i];
+
+		n += c->number_capacity * sizeof(*c->numbers) + c->text.text.capacity +
+		     (c->row_capacity + c->text.code_capacity + c->text.offset_capacity) *
+			     sizeof(uint32_t);
+	}
+	return n;
+}
+
+struct segment_group *group_free(struct segment_group *g)
+{
 	for (size_t i = 0; i < g->column_used; i++) {
 		free(g->columns[i].numbers);
 		free(g->columns[i].rows);
@@ -255,10 +322,6 @@ struct segment_group *group_close(struct segment_group *g)
 	free(g->expected);
 	free(g->vars);
 	column_codec_free(g->codec);
-	if (g->segment) {
-		segment_unpin(g->segment);
-		segment_unref(g->segment);
-	}
 	free(g);
 	return NULL;
 }

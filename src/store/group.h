@@ -141,8 +141,12 @@ static inline void group_closep(struct segment_group **g)
 /* Opens another group of the same segment in its place, keeping the memory. */
 int group_reopen(struct segment_group *g, uint32_t number);
 
+/* It will be wanted again: when it is closed it stays in the segment's cache, if that has one, with
+ * what was decoded of it. */
+void group_keep(struct segment_group *g);
+
 /* The same for those who will need few of its columns, or none after a look at one: nothing is read
- * ahead. */
+ * ahead, and the group is kept. */
 int group_open_few(struct segment *s, uint32_t number, struct segment_group **ret_group);
 int group_reopen_few(struct segment_group *g, uint32_t number);
 
@@ -231,5 +235,9 @@ void group_expect_many(struct segment_group *g);
 
 /* Appends rows first … first + count - 1 of the group, materialised. */
 int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set);
+
+/* The same without attributes, extras, units and sequence numbers: names, ids, times, states and
+ * resources. */
+int group_rows_bare(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set);
 
 #endif

@@ -51,6 +51,7 @@ struct segment_group {
 	const struct segment_tables *tables;
 	struct column_codec *codec;
 	uint32_t number;
+	bool kept; /* it goes to the segment's cache when it is closed */
 	const struct group_zone *zone;
 	const struct zone_place *zone_place;
 	char error[160];
@@ -119,6 +120,12 @@ int group_open_int(struct segment *s, uint32_t number, enum group_reading readin
 		   struct segment_group **ret_group);
 
 int group_reopen_int(struct segment_group *g, uint32_t number, enum group_reading reading);
+
+/* Frees its memory; the segment is not touched. */
+struct segment_group *group_free(struct segment_group *g);
+
+/* Bytes of memory that it holds, about. */
+size_t group_bytes(const struct segment_group *g);
 
 /* Says which block is wrong; returns -EBADMSG. */
 int group_bad(struct segment_group *g, const char *what);

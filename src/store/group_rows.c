@@ -47,6 +47,7 @@ struct making {
 	struct run *runs;
 	size_t run_n, run_capacity;
 	size_t row_n; /* asked for */
+	bool bare;    /* no attributes, no extras */
 };
 
 static void making_done(struct making *m)
@@ -323,8 +324,8 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 		.trace_id = g->pieces[piece].id,
 		.id1 = g->id1[i],
 		.id2 = g->id2[i],
-		.unit = g->units[i],
-		.seq = g->seqs[i],
+		.unit = m->bare ? 0 : g->units[i],
+		.seq = m->bare ? 0 : g->seqs[i],
 		.time_ns = g->times[i],
 		.end_ns = (s->form & END_MASK) == END_ZERO ? 0 : g->times[i] + g->durations[i],
 		.resource = resource(m, to, s->resource),
@@ -341,7 +342,11 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 	e.attrs.first = (uint32_t)to->b->attr_n;
 	for (uint32_t n = s->entry_first; n < s->entry_first + s->entry_n; n++) {
 		struct attr a;
-		int r = entry_value(m, to, n, &a);
+		int r;
+
+		if (m->bare && m->t->entries[n].key != FIELD_NAME)
+			break; /* the name stands in front */
+		r = entry_value(m, to, n, &a);
 
 		if (r < 0)
 			return r;
@@ -370,10 +375,8 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 
 /* --- all --- */
 
-/* Counts the values of a row, whose LOOSE attributes are the next. */
-static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bool inside)
+static void count_vars(struct making *m, uint32_t shape, bool inside)
 {
-	uint32_t shape = m->g->zone->shapes[m->g->codes[row]];
 	const uint32_t *v = m->t->var_columns + m->t->var_first[shape],
 		       *end = m->t->var_columns + m->t->var_first[shape + 1];
 
@@ -381,6 +384,14 @@ static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bo
 		m->cursors[*v].n += inside;
 		m->cursors[*v].at += !inside;
 	}
+}
+
+/* Counts the values of a row, whose LOOSE attributes are the next. */
+static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bool inside)
+{
+	uint32_t shape = m->g->zone->shapes[m->g->codes[row]];
+
+	count_vars(m, shape, inside);
 	for (uint32_t k = m->t->loose_n[shape]; k > 0; k--, ++*loose)
 		if (m->t->columns[**loose].type != VALUE_EMPTY) {
 			m->cursors[**loose].n += inside;
@@ -455,11 +466,16 @@ static int place_cursors(struct making *m, const uint32_t *shapes_before, uint32
 {
 	struct segment_group *g = m->g;
 	const uint32_t *loose;
-	int r = group_need_list(g);
+	int r = m->bare ? 0 : group_need_list(g);
 
 	if (r < 0)
 		return r;
 	skip_shapes(m, shapes_before);
+	if (m->bare) {
+		for (uint32_t i = first; i < first + count && !m->window.whole; i++)
+			count_vars(m, g->zone->shapes[g->codes[i]], true);
+		return 0;
+	}
 	if (g->loose_n > 0)
 		r = g->list.rows && !(g->have & HAVE_LOOSE) ? skip_chunk(m, first, first + count)
 							    : skip_list(m, first);
@@ -525,7 +541,7 @@ static int need_all(struct making *m)
 	struct segment_group *g = m->g;
 	const struct group_piece *pieces;
 	uint32_t n;
-	int r = group_read_whole(g);
+	int r = m->bare ? 0 : group_read_whole(g);
 
 	if (r == 0)
 		r = group_pieces(g, &pieces, &n);
@@ -533,16 +549,19 @@ static int need_all(struct making *m)
 		r = group_need_times(g);
 	if (r == 0)
 		r = group_need_durations(g);
-	if (r == 0)
+	if (r == 0 && !m->bare)
 		r = group_need_units(g);
-	if (r == 0)
+	if (r == 0 && !m->bare)
 		r = group_need_expected(g);
 	return r == 0 ? window_whole(g, &m->window) : r;
 }
 
 /* What is not decoded yet of the rows' own arrays. */
-static int need_window(struct segment_group *g, const struct row_window *w)
+static int need_window(const struct making *m)
 {
+	struct segment_group *g = m->g;
+	const struct row_window *w = &m->window;
+
 	int r = g->have & HAVE_PIECES ? 0 : window_piece_ids(g, w);
 
 	if (r == 0 && !(g->have & HAVE_IDS))
@@ -551,7 +570,7 @@ static int need_window(struct segment_group *g, const struct row_window *w)
 		r = window_times(g, w);
 	if (r == 0 && !(g->have & HAVE_DURATIONS))
 		r = window_durations(g, w);
-	return r == 0 && !(g->have & HAVE_UNITS) ? window_units(g, w) : r;
+	return r == 0 && !m->bare && !(g->have & HAVE_UNITS) ? window_units(g, w) : r;
 }
 
 /* A few rows: what they need, and what cannot be had without.  Whoever keeps asking, or wants
@@ -581,15 +600,16 @@ static int need_some(struct making *m, uint32_t first, uint32_t count, uint32_t 
 	/* Shapes are counted up to the window, which begins with a piece. */
 	for (uint32_t i = m->window.first; i < first; i++)
 		(*ret_before)[g->codes[i]]++;
-	r = need_window(g, &m->window);
+	r = need_window(m);
 	g->window++;
 	return r;
 }
 
-int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set)
+static int get_rows(struct segment_group *g, uint32_t first, uint32_t count, bool bare,
+		    struct event_set *set)
 {
 	_cleanup_(making_done)
-	struct making m = {.g = g, .t = g->tables, .row_n = count};
+	struct making m = {.g = g, .t = g->tables, .row_n = count, .bare = bare};
 	_cleanup_(freep)
 	uint32_t *before = NULL;
 	int r;
@@ -617,4 +637,14 @@ int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct e
 	if (r == 0)
 		r = make_rows(&m, first, count);
 	return r == 0 ? give(&m, set) : r;
+}
+
+int group_rows(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set)
+{
+	return get_rows(g, first, count, false, set);
+}
+
+int group_rows_bare(struct segment_group *g, uint32_t first, uint32_t count, struct event_set *set)
+{
+	return get_rows(g, first, count, true, set);
 }

@@ -235,6 +235,7 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 	r = *g ? group_reopen(*g, number) : group_open(segment, number, g);
 	if (r < 0)
 		return r;
+	group_keep(*g);
 	if (scan->apart || (scan->rows && !s->joint_groups[number]))
 		return scan->group(scan->context, *g, NULL, 0);
 	return scan_group(s, *g);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "store/group_cache.h"
 #include "store/segment_reader_int.h"
 
 /* --- opening --- */
@@ -124,6 +125,9 @@ struct segment *segment_unref(struct segment *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return NULL;
+	if (s->cache)
+		group_cache_forget(s->cache, s);
+	group_cache_unref(s->cache);
 	trace_index_done(&s->index);
 	free(s->split);
 	segment_tables_free(s->tables);
@@ -131,6 +135,11 @@ struct segment *segment_unref(struct segment *s)
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	return NULL;
+}
+
+void segment_set_cache(struct segment *s, struct group_cache *cache)
+{
+	s->cache = cache ? group_cache_ref(cache) : NULL;
 }
 
 const struct segment_info *segment_info(const struct segment *s)
@@ -262,6 +271,8 @@ void segment_trim(struct segment *s)
 {
 	pthread_mutex_lock(&s->lock);
 	if (s->pins == 0) {
+		if (s->cache)
+			group_cache_forget(s->cache, s);
 		s->tables = segment_tables_free(s->tables);
 		trace_index_done(&s->index);
 		s->has_index = false;

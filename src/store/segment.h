@@ -98,6 +98,10 @@ static inline void segment_unrefp(struct segment **s)
 	segment_unref(*s);
 }
 
+/* Groups that are kept go here.  Before anybody else sees the segment; takes a reference. */
+struct group_cache;
+void segment_set_cache(struct segment *s, struct group_cache *cache);
+
 const struct segment_info *segment_info(const struct segment *s);
 
 /* Bytes of memory its tables hold now. */
@@ -136,6 +140,10 @@ int segment_trace(struct segment *s, struct trace_id id, struct event_set *set);
  * depend on the size of the trace. */
 int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
 		       struct event_set *set, uint64_t *ret_rows);
+
+/* The same with rows as group_rows_bare() gives them. */
+int segment_trace_page_bare(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+			    struct event_set *set, uint64_t *ret_rows);
 
 /* --- checking --- */
 

@@ -54,6 +54,7 @@ struct segment {
 	_Atomic uint32_t refs;
 	struct fs *fs;
 	int fd;
+	struct group_cache *cache; /* or NULL */
 	char name[SEGMENT_NAME_MAX];
 	struct segment_footer footer;
 	struct segment_info info;

@@ -35,7 +35,8 @@ static int find_piece(struct segment_group *g, struct trace_id id, struct place 
 	return 1;
 }
 
-static int find(struct segment *s, struct trace_id id, struct place *ret_place)
+static int find(struct segment *s, struct trace_id id, enum group_reading reading,
+		struct place *ret_place)
 {
 	uint32_t at = 0, group, last = UINT32_MAX;
 	uint64_t hash = segment_id_hash(id);
@@ -49,7 +50,9 @@ static int find(struct segment *s, struct trace_id id, struct place *ret_place)
 		if (group == last)
 			continue;
 		last = group;
-		r = group_open_int(s, group, READ_WHOLE, &p.g);
+		r = group_open_int(s, group, reading, &p.g);
+		if (r == 0)
+			group_keep(p.g);
 		if (r == 0)
 			r = find_piece(p.g, id, &p);
 		if (r == 1)
@@ -64,7 +67,7 @@ static int find(struct segment *s, struct trace_id id, struct place *ret_place)
 int segment_has(struct segment *s, struct trace_id id)
 {
 	struct place p;
-	int r = find(s, id, &p);
+	int r = find(s, id, READ_DIRECTORY, &p);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -72,13 +75,14 @@ int segment_has(struct segment *s, struct trace_id id)
 	return 1;
 }
 
-int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
-		       struct event_set *set, uint64_t *ret_rows)
+static int get_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit, bool bare,
+		    struct event_set *set, uint64_t *ret_rows)
 {
+	enum group_reading reading = bare ? READ_DIRECTORY : READ_WHOLE;
 	struct place p;
 	uint64_t skip = from;
 	uint32_t group;
-	int r = find(s, id, &p);
+	int r = find(s, id, reading, &p);
 
 	if (r < 0)
 		return r;
@@ -89,9 +93,10 @@ int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uin
 
 		if (n > 0) {
 			if (p.g->number != group)
-				r = group_reopen_int(p.g, group, READ_WHOLE);
+				r = group_reopen_int(p.g, group, reading);
 			if (r == 0)
-				r = group_rows(p.g, (uint32_t)(p.first + skip), (uint32_t)n, set);
+				r = (bare ? group_rows_bare : group_rows)(
+					p.g, (uint32_t)(p.first + skip), (uint32_t)n, set);
 			limit -= n;
 			skip = 0;
 		} else
@@ -107,6 +112,18 @@ int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uin
 		*ret_rows = p.all;
 	place_done(&p);
 	return r;
+}
+
+int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+		       struct event_set *set, uint64_t *ret_rows)
+{
+	return get_page(s, id, from, limit, false, set, ret_rows);
+}
+
+int segment_trace_page_bare(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+			    struct event_set *set, uint64_t *ret_rows)
+{
+	return get_page(s, id, from, limit, true, set, ret_rows);
 }
 
 int segment_trace(struct segment *s, struct trace_id id, struct event_set *set)

@@ -97,6 +97,7 @@ struct view *view_unref(struct view *v)
 	free(v->split);
 	free(v->split_filter);
 	free(v->split_bounds);
+	free(v->split_longest);
 	free(v->segments);
 	free(v);
 	return NULL;
@@ -248,8 +249,11 @@ static bool is_at_most(const struct snapshot *s, struct trace_id id, size_t most
 	return sum <= most;
 }
 
-int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
-			struct event_set *set)
+typedef int segment_page_fn(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+			    struct event_set *set, uint64_t *ret_rows);
+
+static int trace_most(const struct snapshot *s, struct trace_id id, size_t most,
+		      segment_page_fn *get_page, struct event_set *set)
 {
 	const struct view *v = s->view;
 	bool some = false, counted = false;
@@ -261,13 +265,13 @@ int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t mos
 		struct segment *segment = v->segments[i]->segment;
 		uint64_t rows = 0;
 
-		r = segment_trace_page(segment, id, 0, FIRST_ROWS, set, &rows);
+		r = get_page(segment, id, 0, FIRST_ROWS, set, &rows);
 		/* A large piece: before more of it is read, is all of it wanted? */
 		if (r == 0 && rows > FIRST_ROWS) {
 			if (!counted && !is_at_most(s, id, size))
 				return -E2BIG;
 			counted = true;
-			r = segment_trace_page(segment, id, FIRST_ROWS, rows, set, NULL);
+			r = get_page(segment, id, FIRST_ROWS, rows, set, NULL);
 		}
 		if (r < 0 && r != -ENOENT)
 			return r;
@@ -286,26 +290,44 @@ int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t mos
 	return some ? 0 : -ENOENT;
 }
 
-/* A piece in a segment, page by page. */
-static int segment_pages(struct segment *segment, struct trace_id id, struct event_set *set,
-			 snapshot_page_fn *page, void *context, bool *some)
+int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
+			struct event_set *set)
+{
+	return trace_most(s, id, most, segment_trace_page, set);
+}
+
+int snapshot_trace_bare(const struct snapshot *s, struct trace_id id, size_t most,
+			struct event_set *set)
+{
+	return trace_most(s, id, most, segment_trace_page_bare, set);
+}
+
+/* Who gets the rows of a trace, page by page. */
+struct paging {
+	segment_page_fn *get_page;
+	snapshot_page_fn *page;
+	void *context;
+};
+
+/* A piece in a segment. */
+static int segment_pages(struct segment *segment, struct trace_id id, const struct paging *p,
+			 struct event_set *set, bool *some)
 {
 	uint64_t rows = 1;
 	int r = 0;
 
 	for (uint64_t from = 0; r == 0 && from < rows; from += SNAPSHOT_PAGE_ROWS) {
 		event_set_clear(set);
-		r = segment_trace_page(segment, id, from, SNAPSHOT_PAGE_ROWS, set, &rows);
+		r = p->get_page(segment, id, from, SNAPSHOT_PAGE_ROWS, set, &rows);
 		if (r == 0 && set->n > 0) {
 			*some = true;
-			r = page(context, set->refs, set->n);
+			r = p->page(p->context, set->refs, set->n);
 		}
 	}
 	return r == -ENOENT ? 0 : r;
 }
 
-int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
-			 void *context)
+static int trace_pages(const struct snapshot *s, struct trace_id id, const struct paging *p)
 {
 	const struct view *v = s->view;
 	struct event_set set = {0};
@@ -313,19 +335,31 @@ int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
-		r = segment_pages(v->segments[i]->segment, id, &set, page, context, &some);
+		r = segment_pages(v->segments[i]->segment, id, p, &set, &some);
 	for (size_t i = 0; r == 0 && i < v->head_n; i++) {
 		event_set_clear(&set);
 		r = head_trace(v->heads[i], s->marks[i], id, &set);
 		if (r == 0 && set.n > 0) {
 			some = true;
-			r = page(context, set.refs, set.n);
+			r = p->page(p->context, set.refs, set.n);
 		}
 		if (r == -ENOENT)
 			r = 0;
 	}
 	event_set_done(&set);
 	return r == 0 && !some ? -ENOENT : r;
+}
+
+int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
+			 void *context)
+{
+	return trace_pages(s, id, &(struct paging){segment_trace_page, page, context});
+}
+
+int snapshot_trace_pages_bare(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
+			      void *context)
+{
+	return trace_pages(s, id, &(struct paging){segment_trace_page_bare, page, context});
 }
 
 bool snapshot_in_heads(const struct snapshot *s, struct trace_id id)

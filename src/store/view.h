@@ -45,8 +45,10 @@ struct view {
 	size_t split_n;
 	/* Bits by the hash of their ids: most ids are known not to be split by one look. */
 	uint64_t *split_filter;
-	uint64_t split_mask;              /* bits of the filter - 1 */
-	struct split_bound *split_bounds; /* store/split_bounds.h; NULL until they are asked for */
+	uint64_t split_mask; /* bits of the filter - 1 */
+	/* store/split_bounds.h; NULL until they are asked for */
+	struct split_bound *split_bounds;
+	int64_t **split_longest; /* [segment][group] */
 };
 
 /* Takes over the reference to the segment and the hashes, also on failure.  NULL: out of memory. */
@@ -102,13 +104,21 @@ int snapshot_trace(const struct snapshot *s, struct trace_id id, struct event_se
 int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
 			struct event_set *set);
 
-/* The same in pages of at most SNAPSHOT_PAGE_ROWS rows of a segment (and of all rows a head has),
- * so that memory does not depend on the size of the trace.  Rows are good during the call; anything
- * but 0 from it ends the walk and is returned. */
+/* The same, but rows from segments may come without attributes, extras, units and sequence numbers:
+ * what a summary needs is there. */
+int snapshot_trace_bare(const struct snapshot *s, struct trace_id id, size_t most,
+			struct event_set *set);
+
+/* The whole trace in pages of at most SNAPSHOT_PAGE_ROWS rows of a segment (and of all rows a head
+ * has), so that memory does not depend on the size of the trace.  Rows are good during the call;
+ * anything but 0 from it ends the walk and is returned. */
 #define SNAPSHOT_PAGE_ROWS 65536
 typedef int snapshot_page_fn(void *context, const struct event_ref *refs, size_t n);
 int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
 			 void *context);
+
+int snapshot_trace_pages_bare(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
+			      void *context);
 
 /* Has a head rows of it? */
 bool snapshot_in_heads(const struct snapshot *s, struct trace_id id);

@@ -197,10 +197,62 @@ static void values_are_found_where_they_stand(void **state)
 	pile_done(&p);
 }
 
+/* What group_rows_bare() leaves of a row. */
+static void assert_bare(struct event_ref all, struct event_ref bare)
+{
+	const struct event *a = event_get(all), *b = event_get(bare);
+
+	assert_true(trace_id_eq(a->trace_id, b->trace_id));
+	assert_true(a->id1 == b->id1 && a->id2 == b->id2);
+	assert_true(a->time_ns == b->time_ns && a->end_ns == b->end_ns);
+	assert_true(a->type == b->type && a->kind == b->kind && a->status == b->status);
+	assert_true(a->bits == b->bits && a->flags == b->flags && a->format == b->format);
+	assert_true(slice_eq(batch_text(all.batch, a->name), batch_text(bare.batch, b->name)));
+	assert_true(slice_eq(batch_service(all.batch, a), batch_service(bare.batch, b)));
+	assert_int_equal(b->attrs.count, 0);
+}
+
+static void bare_rows_are_rows_without_attributes(void **state)
+{
+	struct pile p = {0};
+	struct segment *s = make(&p, *state, 3, 5);
+	struct rng rng = {9};
+	struct segment_group *whole;
+	struct event_set all = {0};
+
+	assert_int_equal(group_open(s, 0, &whole), 0);
+	assert_int_equal(group_rows(whole, 0, group_zone(whole)->rows, &all), 0);
+	for (int i = 0; i < 60; i++) {
+		uint32_t first = (uint32_t)rng_below(&rng, all.n), n = 1 + (uint32_t)i % 3 * 400;
+		struct event_set some = {0};
+		struct segment_group *g;
+
+		n = MIN(n, (uint32_t)all.n - first);
+		assert_int_equal(group_open_few(s, 0, &g), 0);
+		assert_int_equal(group_rows_bare(g, first, n, &some), 0);
+		assert_int_equal(some.n, n);
+		for (uint32_t k = 0; k < n; k++) {
+			assert_true(batch_check(some.refs[k].batch));
+			assert_bare(all.refs[first + k], some.refs[k]);
+		}
+		event_set_done(&some);
+		/* The same group gives all of it as well. */
+		assert_int_equal(group_rows(g, first, n, &some), 0);
+		assert_rows_equal(all.refs + first, n, some.refs, some.n);
+		event_set_done(&some);
+		group_close(g);
+	}
+	event_set_done(&all);
+	group_close(whole);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_rows_are_what_all_rows_say),
+		cmocka_unit_test(bare_rows_are_rows_without_attributes),
 		cmocka_unit_test(values_are_found_where_they_stand),
 	};
 
