@@ -15,29 +15,31 @@ static bool asks_wholes(const struct store_query *q)
 	return q->to_ns || q->errors || q->min_duration_ns || q->order == STORE_SLOWEST;
 }
 
-/* What a zone map rules out.  An open group may hold pieces of longer, failed or earlier traces;
- * a trace never starts later than one of its pieces. */
-static bool zone_fits(const struct store_query *q, const struct group_zone *zone, bool open)
+#define NOT_OPEN (-1)
+
+/* What a zone map rules out.  An open group holds pieces of traces that take up to `longest`, and
+ * may have failed or begun earlier elsewhere; a trace never starts later than one of its pieces. */
+static bool zone_fits(const struct store_query *q, const struct group_zone *zone, int64_t longest)
 {
 	if (q->from_ns && zone->start_max_ns < q->from_ns)
 		return false;
-	if (open)
+	if (q->min_duration_ns && MAX(zone->duration_max_ns, longest) < q->min_duration_ns)
+		return false;
+	if (longest != NOT_OPEN)
 		return true;
-	return !(q->errors && zone->errors == 0) &&
-	       !(q->min_duration_ns && zone->duration_max_ns < q->min_duration_ns) &&
-	       !(q->to_ns && zone->start_min_ns >= q->to_ns);
+	return !(q->errors && zone->errors == 0) && !(q->to_ns && zone->start_min_ns >= q->to_ns);
 }
 
 static int add_group(struct finding *f, uint32_t segment, uint32_t group,
-		     const struct group_zone *zone, bool open)
+		     const struct group_zone *zone, int64_t longest)
 {
 	bool slowest = f->query->order == STORE_SLOWEST;
-	int64_t bound = slowest ? zone->duration_max_ns : zone->start_max_ns;
+	int64_t bound = slowest ? MAX(zone->duration_max_ns, longest) : zone->start_max_ns;
 
 	if (!vec_reserve(&f->groups, &f->group_capacity, f->group_n + 1, sizeof(*f->groups)))
 		return -ENOMEM;
-	f->groups[f->group_n++] = (struct find_group){segment, group, zone,
-						      slowest && open ? INT64_MAX : bound, open};
+	f->groups[f->group_n++] =
+		(struct find_group){segment, group, zone, bound, longest != NOT_OPEN};
 	return 0;
 }
 
@@ -52,16 +54,12 @@ static int mark_groups(struct segment *s, struct trace_id id, uint64_t *marks)
 	return n < 0 ? n : 0;
 }
 
-/* Groups with pieces of traces that also lie elsewhere, in other segments or in a head. */
+/* Groups with pieces of traces that also lie in a head. */
 static int mark_joint(struct finding *f, struct segment *s, uint64_t *marks)
 {
 	const struct view *v = f->snapshot->view;
-	const struct trace_id *ids;
-	size_t n;
-	int r = view_split(f->snapshot->view, &ids, &n);
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = mark_groups(s, ids[i], marks);
 	/* Where nothing is asked of spans, the heads judge their traces as wholes. */
 	for (size_t h = 0; h < v->head_n && query_asks_spans(f->query); h++)
 		for (uint32_t t = 0; r == 0 && t < f->snapshot->marks[h].traces; t++)
@@ -85,6 +83,16 @@ int find_ask_segment(struct finding *f, uint32_t number)
 	return r;
 }
 
+/* How long traces that have a piece in the group, and others elsewhere, can be; or NOT_OPEN. */
+static int64_t longest_in(const struct finding *f, uint32_t segment, uint32_t group,
+			  const struct group_zone *zone, const uint64_t *marks)
+{
+	if (zone->continues || zone->continued || marks[group / 64] >> group % 64 & 1)
+		return INT64_MAX;
+	return asks_wholes(f->query) ? view_split_longest(f->snapshot->view, segment, group)
+				     : NOT_OPEN;
+}
+
 static int list_segment(struct finding *f, uint32_t number)
 {
 	struct segment *s = f->snapshot->view->segments[number]->segment;
@@ -105,10 +113,10 @@ static int list_segment(struct finding *f, uint32_t number)
 		r = mark_joint(f, s, marks);
 	for (uint32_t g = 0; r == 0 && g < tables_groups(tables); g++) {
 		const struct group_zone *zone = tables_zone(tables, g);
-		bool open = zone->continues || zone->continued || (marks[g / 64] >> g % 64 & 1);
+		int64_t longest = longest_in(f, number, g, zone, marks);
 
-		if (zone_fits(f->query, zone, open))
-			r = add_group(f, number, g, zone, open);
+		if (zone_fits(f->query, zone, longest))
+			r = add_group(f, number, g, zone, longest);
 	}
 	return r;
 }

@@ -22,4 +22,8 @@ int view_split_bounds(struct view *v, const struct split_bound **ret_bounds);
 /* Of one trace.  NULL: it is not split, or its bounds were not made. */
 const struct split_bound *view_split_bound(const struct view *v, struct trace_id id);
 
+/* How long, at the most, split traces with a piece in a group can take; -1: there is none in it.
+ * After view_split_bounds(). */
+int64_t view_split_longest(const struct view *v, size_t segment, uint32_t group);
+
 #endif
