@@ -228,7 +228,7 @@ int column_filter_group(struct column_filter *f, struct column_group *g)
 
 		if (g->shapes->place[leaf] != LEAF_COLUMN)
 			continue;
-		r = column_group_leaf(g, leaf, &c);
+		r = column_group_columns(g, leaf, &c);
 		for (uint32_t k = 0; r == 0 && k < c->n; k++)
 			r = match_column(f, c->columns[k], i);
 		/* A key that stands twice in a row: the row itself is asked. */

@@ -23,9 +23,16 @@ int column_group_open(struct column_group *g, const struct column_shapes *shapes
 	g->piece_n = 0;
 	g->piece_at = 0;
 	g->weights = NULL;
+	g->indices = NULL;
+	g->codes = group_zone(group)->shapes;
 	for (uint32_t i = 0; i < g->query->leaf_n; i++)
-		g->leaves[i].loaded = false;
-	return group_shapes(group, &g->codes);
+		g->leaves[i].loaded = g->leaves[i].placed = false;
+	return g->row_n > SEGMENT_GROUP_ROWS ? -EBADMSG : 0;
+}
+
+int column_group_indices(struct column_group *g)
+{
+	return g->indices ? 0 : group_shape_indices(g->group, &g->indices);
 }
 
 void column_group_done(struct column_group *g)
@@ -101,16 +108,11 @@ static int load_type(struct column_group *g, struct leaf_column *c, uint32_t key
 		return r;
 	if (c->n == LEAF_TYPES || column->n >= (1u << LEAF_SHIFT))
 		return -EBADMSG;
-	for (uint32_t i = 0; i < column->n; i++) {
-		uint32_t *at = &c->at[column->rows[i]];
-
-		*at = *at == LEAF_NOWHERE ? c->n << LEAF_SHIFT | i : LEAF_TWICE;
-	}
 	c->columns[c->n++] = column;
 	return 0;
 }
 
-int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column)
+int column_group_columns(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column)
 {
 	static const uint8_t types[] = {VALUE_STRING, VALUE_BOOL,  VALUE_INT,   VALUE_DOUBLE,
 					VALUE_BYTES,  VALUE_ARRAY, VALUE_KVLIST};
@@ -121,18 +123,34 @@ int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column 
 	*ret_column = c;
 	if (c->loaded)
 		return 0;
-	if (!c->at)
-		c->at = malloc(SEGMENT_GROUP_ROWS * sizeof(*c->at));
-	if (!c->at)
-		return -ENOMEM;
-	if (g->row_n > SEGMENT_GROUP_ROWS)
-		return -EBADMSG;
 	c->n = 0;
-	memset(c->at, 0xff, g->row_n * sizeof(*c->at));
 	for (size_t i = 0; r == 0 && key != NO_KEY && i < ARRAY_SIZE(types); i++)
 		r = load_type(g, c, key, types[i]);
 	c->loaded = r == 0;
 	return r;
+}
+
+int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column)
+{
+	struct leaf_column *c;
+	int r = column_group_columns(g, leaf, ret_column);
+
+	c = *ret_column;
+	if (r < 0 || c->placed)
+		return r;
+	if (!c->at)
+		c->at = malloc(SEGMENT_GROUP_ROWS * sizeof(*c->at));
+	if (!c->at)
+		return -ENOMEM;
+	memset(c->at, 0xff, g->row_n * sizeof(*c->at));
+	for (uint32_t k = 0; k < c->n; k++)
+		for (uint32_t i = 0; i < c->columns[k]->n; i++) {
+			uint32_t *at = &c->at[c->columns[k]->rows[i]];
+
+			*at = *at == LEAF_NOWHERE ? k << LEAF_SHIFT | i : LEAF_TWICE;
+		}
+	c->placed = true;
+	return 0;
 }
 
 /* The row as a whole, for what is rare. */
@@ -156,7 +174,7 @@ static int slow(struct column_group *g, uint32_t row, uint32_t leaf, struct valu
 static bool has_fixed(const struct column_group *g, uint32_t row, uint32_t leaf)
 {
 	const struct shapes *shapes = tables_shapes(g->shapes->tables);
-	const struct shape *shape = &shapes->rows[g->codes[row]];
+	const struct shape *shape = &shapes->rows[column_group_shape(g, row)];
 
 	for (uint32_t i = shape->entry_first; i < shape->entry_first + shape->entry_n; i++)
 		if (shapes->entries[i].key == g->shapes->key[leaf] &&
@@ -248,7 +266,7 @@ int column_group_slots(struct column_group *g, uint32_t row, struct value *slots
 	int r = 0;
 
 	arena_clear(&g->shape_arena);
-	column_shapes_slots(s, g->codes[row], &g->shape_arena, g->known, g->absent);
+	column_shapes_slots(s, column_group_shape(g, row), &g->shape_arena, g->known, g->absent);
 	for (uint32_t i = 0; r == 0 && i < g->query->leaf_n; i++) {
 		struct value *slot = &slots[unnest_n + i];
 
@@ -298,7 +316,7 @@ static void weigh_piece(struct column_group *g, uint32_t piece, const struct gro
 
 	probability_init(&p);
 	for (uint32_t row = g->firsts[piece]; row < g->firsts[piece + 1]; row++) {
-		const struct shape *shape = &shapes->rows[g->codes[row]];
+		const struct shape *shape = &shapes->rows[column_group_shape(g, row)];
 		uint64_t kept = tables_threshold(g->shapes->tables, shape->resource);
 		struct slice state = slice_of(NULL, 0);
 

@@ -11,10 +11,10 @@
 
 /* Where the rows have their values of one key. */
 struct leaf_column {
-	bool loaded;
+	bool loaded, placed;
 	uint32_t n;
 	const struct group_column *columns[LEAF_TYPES];
-	uint32_t *at; /* [row]: which column, which value; or one of those below */
+	uint32_t *at; /* [row]: which column, which value; or one of those below; once placed */
 };
 
 #define LEAF_NOWHERE UINT32_MAX
@@ -27,7 +27,8 @@ struct column_group {
 	struct segment_group *group;
 	uint64_t serial; /* of this group among all: traces are numbered by it */
 	uint32_t row_n;
-	const uint32_t *codes; /* [row] shapes */
+	const uint32_t *indices; /* [row] into the zone's shapes; column_group_indices() */
+	const uint32_t *codes;   /* [index]: the segment's shape */
 	const uint64_t *times, *durations, *ids, *parents;
 	const struct group_piece *pieces;
 	const uint32_t *firsts; /* [piece_n + 1] first rows */
@@ -49,11 +50,22 @@ int column_group_open(struct column_group *g, const struct column_shapes *shapes
 		      struct segment_group *group, uint64_t serial);
 void column_group_done(struct column_group *g);
 
+/* Shapes of rows. */
+int column_group_indices(struct column_group *g);
+
+static inline uint32_t column_group_shape(const struct column_group *g, uint32_t row)
+{
+	return g->codes[g->indices[row]];
+}
+
 int column_group_times(struct column_group *g);
 int column_group_durations(struct column_group *g);
 int column_group_ids(struct column_group *g);
 
-/* Where the rows have their values of a leaf of place LEAF_COLUMN. */
+/* The columns of a leaf of place LEAF_COLUMN; `at` is not filled. */
+int column_group_columns(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column);
+
+/* The same, and where the rows have their values. */
 int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column);
 
 /* Fills what the shape left unknown: slots has room for all slots of the query; those of leaves are
@@ -73,7 +85,7 @@ int column_group_sample(struct column_group *g, uint32_t row, bool timed,
 /* Does the row's shape say that it has an end?  Where not, its duration in the column is 0. */
 static inline bool column_group_ended(const struct column_group *g, uint32_t row)
 {
-	return tables_shapes(group_tables(g->group))->rows[g->codes[row]].has_end;
+	return tables_shapes(g->shapes->tables)->rows[column_group_shape(g, row)].has_end;
 }
 
 /* A span's duration from the columns, which must have been read, or -1 while it is running. */

@@ -52,6 +52,12 @@ struct column_query {
 	struct arena arena;
 };
 
+/* Rows go into groups: GROUP, SERIES. */
+static inline bool column_grouped(const struct column_query *q)
+{
+	return q->kind == COLUMN_GROUP || q->kind == COLUMN_SERIES;
+}
+
 /* -EOPNOTSUPP: not for columns.  -ENOMEM.  Give back with column_query_done() in any case. */
 int column_query_init(struct column_query *q, const struct plan_node *node, double range_seconds);
 void column_query_done(struct column_query *q);

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "exec/column_fast.h"
 #include "exec/column_filter.h"
 #include "exec/ordering.h"
 #include "exec/run.h"
@@ -23,14 +24,27 @@ struct column_part {
 struct column_scan {
 	struct query_at *run;
 	const struct column_query *query;
-	struct series_steps steps;     /* SERIES */
-	bool timed;                    /* aggregates ask for times */
-	struct column_filter drivers;  /* only to ask what shapes need */
-	pthread_mutex_t lock;          /* of shapes */
+	struct series_steps steps; /* SERIES */
+
+	uint8_t arguments[AGGREGATES_MOST]; /* enum argument */
+	bool fast;                          /* no argument is ARGUMENT_OTHER, and none is timed */
+	bool durations;                     /* one is ARGUMENT_DURATION */
+	bool timed;                         /* aggregates ask for times */
+	/* Rows that stand for themselves come to the same in whatever order they are added: each
+	 * thread has groups for them, and only what is sampled goes by parts. */
+	bool exact;
+
+	struct column_filter drivers; /* only to ask what shapes need */
+	pthread_mutex_t lock;         /* of shapes */
+	pthread_cond_t made;
 	struct column_shapes **shapes; /* [segment]; made when first needed */
+	uint8_t *making;               /* [segment]: enum making in column_scan.c */
+
 	struct column_part parts[COLUMN_PARTS];
-	_Atomic uint32_t next; /* part */
-	_Atomic int failed;    /* the first reason */
+	struct grouping *exacts; /* [thread] */
+	unsigned thread_n;
+	_Atomic uint32_t next, next_segment, next_thread;
+	_Atomic int failed; /* the first reason */
 };
 
 int column_scan_init(struct column_scan *s, struct query_at *run, const struct column_query *q,
@@ -42,12 +56,23 @@ int column_scan_run(struct column_scan *s);
 
 /* --- inside --- */
 
+/* May the segment have rows of the time asked about? */
+bool column_scan_in_range(const struct column_scan *s, const struct segment *segment);
+
 /* What a segment's shapes say; shared.  -EOPNOTSUPP: the segment has native blocks, which are not
  * for columns. */
 int column_scan_shapes(struct column_scan *s, const struct segment *segment,
 		       const struct column_shapes **ret_shapes);
 
-/* One part, on this thread. */
-int column_part_run(struct column_scan *s, uint32_t part);
+/* A thread's, for one part after the other: rows that stand for themselves go to `exact` if the
+ * scan is exact, others to the part. */
+struct column_worker;
+int column_worker_new(struct column_scan *s, struct grouping *exact,
+		      struct column_worker **ret_worker);
+/* Accepts NULL, returns NULL. */
+struct column_worker *column_worker_free(struct column_worker *w);
+int column_worker_part(struct column_worker *w, uint32_t part);
+/* Behind the last part. */
+int column_worker_end(struct column_worker *w);
 
 #endif

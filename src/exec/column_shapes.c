@@ -360,6 +360,7 @@ int column_shapes_new(const struct column_query *q, const struct column_filter *
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		r = ask_shape(s, drivers, i, &env);
 		s->weighted |= is_weighted(s, &tables_shapes(s->tables)->rows[i]);
+		s->timeless |= !tables_shapes(s->tables)->rows[i].has_time;
 		if (arena.bytes > ARENA_BYTES)
 			arena_clear(&arena);
 		if (r == 0)

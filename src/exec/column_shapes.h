@@ -47,6 +47,7 @@ struct column_shapes {
 	uint32_t key[COLUMN_SLOTS_MOST];  /* [leaf] LEAF_COLUMN: string code, enum field_key */
 	uint8_t *needed;                  /* [shape] drivers of the filter: exec/column_filter.h */
 	bool possible;                    /* some shape may match */
+	bool timeless;                    /* some rows have no time */
 	/* Something here is sampled, or may be: weights must be looked for. */
 	bool weighted;
 	struct arena arena;

@@ -96,6 +96,40 @@ bool sketch_add(struct sketch *s, struct arena *arena, double number, double wei
 	return true;
 }
 
+bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numbers, size_t n)
+{
+	int64_t low = INT64_MAX, high = 0;
+	size_t none = 0, zeros = 0;
+	double *bins;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t number = numbers[i];
+
+		none += number < 0;
+		zeros += number == 0;
+		high = MAX(high, number);
+		low = number > 0 ? MIN(low, number) : low;
+	}
+	s->zero += (double)zeros;
+	s->weight += (double)(n - none);
+	if (zeros > 0) {
+		s->min = MIN(s->min, 0.0);
+		s->max = MAX(s->max, 0.0);
+	}
+	if (high == 0)
+		return true;
+	s->min = MIN(s->min, (double)low);
+	s->max = MAX(s->max, (double)high);
+	if (!bin_get(s, arena, bucket_of((double)high)) ||
+	    !bin_get(s, arena, bucket_of((double)low)))
+		return false;
+	bins = s->bins;
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] > 0)
+			bins[bucket_of((double)numbers[i]) - s->first] += 1;
+	return true;
+}
+
 bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from)
 {
 	for (uint32_t i = 0; i < from->n; i++) {

@@ -29,6 +29,9 @@ void sketch_init(struct sketch *s);
 /* NaN is passed over.  Memory comes from the arena.  False when out of memory. */
 bool sketch_add(struct sketch *s, struct arena *arena, double number, double weight);
 
+/* The same for many whole numbers of weight 1; those below 0 are passed over. */
+bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numbers, size_t n);
+
 bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from);
 
 /* The number below which the share q of the weight lies, 0 ≤ q ≤ 1; NaN if there is none. */

@@ -239,6 +239,33 @@ int group_open_int(struct segment *s, uint32_t number, enum group_reading readin
 	return 0;
 }
 
+/* To a group of any segment, with the memory of the one before. */
+static int turn(struct segment_group *g, struct segment *s, uint32_t number,
+		enum group_reading reading)
+{
+	const struct segment_tables *tables;
+	int r;
+
+	if (s == g->segment)
+		return group_reopen_int(g, number, reading);
+	r = segment_pin(s, &tables);
+	if (r < 0)
+		return r;
+	segment_unpin(g->segment);
+	segment_unref(g->segment);
+	g->segment = segment_ref(s);
+	g->tables = tables;
+	return group_reopen_int(g, number, reading);
+}
+
+int group_turn(struct segment *s, uint32_t number, bool few, struct segment_group **group)
+{
+	enum group_reading reading = few ? READ_DIRECTORY : READ_HOT;
+
+	return *group ? turn(*group, s, number, reading)
+		      : group_open_int(s, number, reading, group);
+}
+
 int group_open(struct segment *s, uint32_t number, struct segment_group **ret_group)
 {
 	return group_open_int(s, number, READ_HOT, ret_group);

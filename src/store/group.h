@@ -72,6 +72,7 @@ struct shape {
 	uint16_t form;    /* enum row_form: how the plain fields are kept */
 	uint8_t level;    /* enum row_level */
 	bool has_parent;  /* id2 is not 0 */
+	bool has_time;    /* time is not 0 */
 	bool has_end;     /* end is not 0, or time is 0 as well: the duration means something */
 };
 
@@ -149,6 +150,10 @@ void group_keep(struct segment_group *g);
  * ahead, and the group is kept. */
 int group_open_few(struct segment *s, uint32_t number, struct segment_group **ret_group);
 int group_reopen_few(struct segment_group *g, uint32_t number);
+
+/* A group of any segment in *group, which may hold another group, whose memory it takes over, or
+ * NULL.  `few`: nothing is read ahead. */
+int group_turn(struct segment *s, uint32_t number, bool few, struct segment_group **group);
 
 struct segment *group_segment(const struct segment_group *g); /* borrowed */
 const struct segment_tables *group_tables(const struct segment_group *g);

@@ -232,7 +232,7 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 
 	if (scan->wanted && !scan->wanted(scan->context, segment, number))
 		return 0;
-	r = *g ? group_reopen(*g, number) : group_open(segment, number, g);
+	r = group_turn(segment, number, scan->few, g);
 	if (r < 0)
 		return r;
 	group_keep(*g);
@@ -244,14 +244,15 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 static int scan_groups(struct scanning *s)
 {
 	struct view *v = s->snapshot->view;
+	_cleanup_(group_closep)
+	struct segment_group *own = NULL;
+	struct segment_group **g = s->scan->room ? s->scan->room : &own;
 	const struct trace_id *split;
 	size_t split_n;
 	uint64_t number = 0;
 	int r = view_split(v, &split, &split_n); /* made before it is asked for */
 
 	for (size_t i = 0; r == 0 && i < v->segment_n; i++) {
-		_cleanup_(group_closep)
-		struct segment_group *g = NULL;
 		struct segment *segment = v->segments[i]->segment;
 		uint32_t groups = segment_info(segment)->groups;
 
@@ -259,7 +260,7 @@ static int scan_groups(struct scanning *s)
 			r = mark_joint(s, segment);
 		for (uint32_t k = 0; r == 0 && k < groups; k++, number++)
 			if (s->scan->parts <= 1 || number % s->scan->parts == s->scan->part)
-				r = scan_one(s, segment, k, &g);
+				r = scan_one(s, segment, k, g);
 	}
 	return r;
 }

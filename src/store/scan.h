@@ -34,6 +34,11 @@ struct scan {
 		     bool more);
 	/* May rule a group out by its zone before it is opened: false.  NULL: none is. */
 	bool (*wanted)(void *context, struct segment *segment, uint32_t group);
+	/* Groups are opened without reading ahead: few columns will be looked at. */
+	bool few;
+	/* Where the last group's memory waits for the next scan of the same thread; the caller
+	 * closes it.  NULL: it goes with the scan. */
+	struct segment_group **room;
 	void *context;
 };
 

@@ -163,6 +163,7 @@ static void fill_shape(struct loading *l, struct shape *shape, const struct skel
 				.form = (uint16_t)row->word[WORD_FORM],
 				.level = row_level((uint8_t)row->word[WORD_TYPE]),
 				.has_parent = (row->word[WORD_FORM] & ID2_MASK) != ID2_ZERO,
+				.has_time = (row->word[WORD_FORM] & TIME_MASK) != TIME_ZERO,
 				.has_end = (row->word[WORD_FORM] & END_MASK) != END_ZERO ||
 					   (row->word[WORD_FORM] & TIME_MASK) == TIME_ZERO};
 	for (size_t f = row->field_first; f < row->field_first + row->field_n; f++) {

@@ -129,6 +129,32 @@ static void buckets_hold_everything(void **state)
 	arena_done(&arena);
 }
 
+static void many_whole_numbers_are_as_one_after_the_other(void **state)
+{
+	static int64_t numbers[NUMBERS];
+	struct arena arena = {0};
+	struct rng r = {.state = 4};
+	struct sketch one, many;
+
+	(void)state;
+	sketch_init(&one);
+	sketch_init(&many);
+	for (size_t i = 0; i < NUMBERS; i++) {
+		numbers[i] = (int64_t)(rng_next(&r) >> (1 + rng_below(&r, 63))) - 1;
+		if (numbers[i] >= 0)
+			assert_true(sketch_add(&one, &arena, (double)numbers[i], 1));
+	}
+	for (size_t i = 0, n; i < NUMBERS; i += n) {
+		n = MIN(rng_below(&r, 50), NUMBERS - i);
+		assert_true(sketch_add_whole(&many, &arena, numbers + i, n));
+	}
+	assert_true(one.weight == many.weight && one.zero == many.zero);
+	assert_true(one.min == many.min && one.max == many.max);
+	for (double q = 0; q <= 1; q += 1.0 / 256)
+		assert_true(sketch_quantile(&one, q) == sketch_quantile(&many, q));
+	arena_done(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +162,7 @@ int main(void)
 		cmocka_unit_test(merging_is_adding_in_any_order),
 		cmocka_unit_test(nothing_and_the_extremes),
 		cmocka_unit_test(buckets_hold_everything),
+		cmocka_unit_test(many_whole_numbers_are_as_one_after_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
