@@ -22,8 +22,12 @@ int anchors_before(struct trace_at *at, struct element a, struct element b)
 	     noted = atomic_load_explicit(&at->run->clock_rule, memory_order_relaxed);
 	int r;
 
-	if (at->light)
-		return light_before(at, a, b);
+	if (at->light) {
+		r = light_before(at, a.index, b.index, &clock);
+		if (r > 0 && clock && !noted)
+			note_clock(at);
+		return r;
+	}
 	if (!element_pos(at, a, &from) || !element_pos(at, b, &to))
 		return 0;
 	r = trace_happened_before(at->trace, from, to, noted ? NULL : &clock);
@@ -465,6 +469,33 @@ static int join_all(struct joining *j, const struct tuples *main, const struct t
 	return r == 0 && lists ? meet_packed(j, main, lists, counts) : r;
 }
 
+/* Partners in an order that does not depend on how the trace lies in memory: who picks among tuples
+ * of one anchor takes them as they come. */
+static int partners_sort(struct trace_at *at, struct tuples *partners)
+{
+	struct trace_tuple **items, *sorted;
+	struct picking p = {.at = at};
+	uint32_t *order;
+
+	if (!at->ordered || partners->n < 2)
+		return 0;
+	order = arena_alloc(&at->arena, partners->n * sizeof(*order));
+	items = arena_alloc(&at->arena, partners->n * sizeof(struct trace_tuple *));
+	sorted = arena_alloc(&at->arena, partners->n * sizeof(*sorted));
+	if (!order || !items || !sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < partners->n; i++) {
+		order[i] = i;
+		items[i] = &partners->items[i];
+	}
+	p.items = items;
+	qsort_r(order, partners->n, sizeof(*order), pick_order, &p);
+	for (uint32_t i = 0; i < partners->n; i++)
+		sorted[i] = partners->items[order[i]];
+	partners->items = sorted;
+	return 0;
+}
+
 int eval_hbjoin(struct trace_at *at, const struct plan_node *node, bool ranged, struct tuples *out)
 {
 	struct joining j = {.at = at,
@@ -475,11 +506,16 @@ int eval_hbjoin(struct trace_at *at, const struct plan_node *node, bool ranged, 
 	struct tuples main = {0}, partners = {0};
 	struct pairs pairs;
 	uint64_t n = 0;
+	bool ordered = at->ordered;
 	int r = trace_eval(at, node->inputs[0], ranged, &main);
 
 	if (r < 0 || (main.n == 0 && node->hbjoin.join != PLAN_JOIN_ANTI))
 		return r;
+	at->ordered |= node->hbjoin.pick != PICK_ALL;
 	r = trace_eval(at, node->inputs[1], false, &partners);
+	at->ordered = ordered;
+	if (r == 0)
+		r = partners_sort(at, &partners);
 	if (r == 0)
 		r = pairs_find(at, node, &main, &partners, &pairs);
 	if (r < 0)

@@ -14,6 +14,8 @@ void light_trace_done(struct light_trace *l)
 	free(l->trace.blocks);
 	free(l->rows);
 	free(l->name_at);
+	free(l->processes);
+	light_attrs_done(l);
 	*l = (struct light_trace){0};
 }
 
@@ -47,6 +49,7 @@ int light_group(struct light_trace *l, struct trace_prune *prune, struct segment
 
 	l->prune = prune;
 	l->group = g;
+	l->serial++;
 	l->tables = group_tables(g);
 	l->codes = prune->codes;
 	l->times = l->durations = NULL;
@@ -219,7 +222,7 @@ static const struct shape *shape_of(const struct light_trace *l, uint32_t block)
 	return &tables_shapes(l->tables)->rows[l->codes[l->rows[block]]];
 }
 
-static bool need_times(struct light_trace *l)
+bool light_times(struct light_trace *l)
 {
 	if (!l->times &&
 	    (group_times(l->group, &l->times) < 0 || group_durations(l->group, &l->durations) < 0))
@@ -248,7 +251,7 @@ uint64_t light_time(const struct trace_at *at, struct element el)
 {
 	struct light_trace *l = at->light;
 
-	return need_times(l) ? l->times[l->rows[el.index]] : 0;
+	return light_times(l) ? l->times[l->rows[el.index]] : 0;
 }
 
 uint64_t light_id(const struct trace_at *at, struct element el)
@@ -274,13 +277,49 @@ static struct value unknown(struct trace_at *at)
 	return value_nil();
 }
 
+static struct value non_empty(struct slice text)
+{
+	return text.n ? value_text(text) : value_nil();
+}
+
+static struct value attribute(struct trace_at *at, uint32_t block, const struct plan_expr *e);
+
 static struct value own_field(struct trace_at *at, struct element el, enum plan_field field)
 {
 	struct light_trace *l = at->light;
 	const struct trace_block *b = &l->trace.blocks[el.index];
+	const struct shape *s = shape_of(l, el.index);
+	const struct batch *batch = tables_batch(l->tables);
 	uint32_t row = l->rows[el.index];
 
 	switch (field) {
+	case F_TRACEPOINT:
+		return value_text(at->tracepoint);
+	case F_KIND:
+		return value_of(V_KIND, s->kind);
+	case F_STATUS:
+		return value_of(V_STATUS, s->status);
+	case F_SCOPE_NAME:
+		return non_empty(batch_text(batch, batch->scopes[s->scope].name));
+	case F_SCOPE_VERSION:
+		return non_empty(batch_text(batch, batch->scopes[s->scope].version));
+	case F_SERVICE:
+	case F_HOST:
+	case F_PROC_ID:
+	case F_PROC_NAME:
+		return resource_field(batch, &batch->resources[s->resource],
+				      tables_text(l->tables, tables_sender(l->tables, s->resource)),
+				      field, &at->arena);
+	case F_NESTED_LEFT:
+	case F_NESTED_RIGHT:
+	case F_NESTED_PARENT: /* the order of siblings depends on clocks */
+		return unknown(at);
+	case F_THREAD_ID: {
+		const struct plan_expr e = {.kind = X_ATTR,
+					    .attr = {ATTR_ANY, OF_SELF, SLICE("thread.id")}};
+
+		return attribute(at, el.index, &e);
+	}
 	case F_TRACE_ID:
 		return trace_id_value(at->id, &at->arena);
 	case F_SPAN_ID:
@@ -291,23 +330,20 @@ static struct value own_field(struct trace_at *at, struct element el, enum plan_
 		return element_value(at->id, l->ids[row], &at->arena);
 	case F_CHILD_COUNT:
 		return value_int(b->child_n);
-	case F_HOST: {
-		struct slice host = light_host(at, el);
-
-		return host.n ? value_text(host) : value_nil();
-	}
 	case F_TIME:
 	case F_START:
 	case F_END:
 	case F_DURATION:
-		if (!need_times(l))
+		if (!light_times(l))
 			return unknown(at);
-		if ((field == F_END || field == F_DURATION) && !shape_of(l, el.index)->has_end)
+		if ((field == F_END || field == F_DURATION) && !s->has_end)
 			return value_nil();
 		if (field == F_DURATION)
 			return duration_value(l->times[row], l->times[row] + l->durations[row]);
 		return time_value(l->times[row] + (field == F_END ? l->durations[row] : 0));
-	case F_NAME: /* of a shape whose names vary */
+	case F_NAME:
+		if (s->name != NAME_VARIES)
+			return value_text(tables_text(l->tables, s->name));
 		return need_names(l) ? value_text(column_text(l->names, l->name_at[row]))
 				     : unknown(at);
 	case F_TRACE_SPANS:
@@ -317,58 +353,65 @@ static struct value own_field(struct trace_at *at, struct element el, enum plan_
 	}
 }
 
+static struct value attribute(struct trace_at *at, uint32_t block, const struct plan_expr *e)
+{
+	struct light_trace *l = at->light;
+	const struct shape *s = shape_of(l, block);
+	const struct batch *b = tables_batch(l->tables);
+	struct value v = value_nil();
+	int r = 0;
+
+	switch (e->attr.scope) {
+	case ATTR_INSTRUMENTATION:
+		return range_attr(b, b->scopes[s->scope].attrs, e->attr.key, &at->arena);
+	case ATTR_SPAN:
+	case ATTR_ANY:
+		r = light_attr(l, l->rows[block], e->attr.key, &at->arena, &v);
+		break;
+	case ATTR_RESOURCE:
+		break;
+	default: /* of points and links */
+		return unknown(at);
+	}
+	if (r < 0) {
+		at->env.failed = at->env.failed ? at->env.failed : r;
+		return value_nil();
+	}
+	return e->attr.scope == ATTR_SPAN || !value_is_nil(v)
+		       ? v
+		       : range_attr(b, b->resources[s->resource].attrs, e->attr.key, &at->arena);
+}
+
 struct value light_value(struct trace_at *at, struct element el, const struct plan_expr *e)
 {
 	const struct light_trace *l = at->light;
-	struct value v;
+	enum plan_of of = e->kind == X_ATTR ? e->attr.of : e->field.of;
 
-	if (el.kind != ELEMENT_BLOCK || el.at_end)
+	/* Which of several roots is the trace's own depends on clocks. */
+	if (el.kind != ELEMENT_BLOCK || el.at_end ||
+	    (of == OF_ROOT && l->trace.blocks[0].last + 1 != l->trace.block_n))
 		return unknown(at);
-	v = prune_shape_value(l->tables, shape_of(l, el.index), at->tracepoint, e, &at->arena);
-	if (v.type != V_UNKNOWN)
-		return v;
-	return e->kind == X_FIELD ? own_field(at, el, e->field.field) : unknown(at);
+	return e->kind == X_ATTR ? attribute(at, el.index, e) : own_field(at, el, e->field.field);
 }
 
-/* Only the tree is certain.  Beside it, one can only have come before the other through the two
- * children of what they have in common, the one over before the other began: then somebody with
- * the whole trace has to say. */
-int light_before(const struct trace_at *at, struct element a, struct element b)
+int light_set_number(const struct trace_at *at, const void *key)
 {
-	struct light_trace *l = at->light;
-	const struct trace *t = &l->trace;
-	uint32_t x = a.index, y = b.index;
-	uint64_t over, began;
+	const struct trace_prune *p = at->light->prune;
 
-	if (x == y || trace_is_ancestor(t, y, x))
-		return 0;
-	if (trace_is_ancestor(t, x, y))
-		return 1;
-	while (t->blocks[x].parent != t->blocks[y].parent) {
-		if (t->blocks[x].depth >= t->blocks[y].depth)
-			x = t->blocks[x].parent;
-		else
-			y = t->blocks[y].parent;
-	}
-	if (!need_times(l))
-		return -EAGAIN;
-	over = l->times[l->rows[x]] + l->durations[l->rows[x]];
-	began = l->times[l->rows[y]];
-	if (l->times[l->rows[x]] == 0 || began == 0 || over < l->times[l->rows[x]])
-		return -EAGAIN;
-	return over > began ? 0 : -EAGAIN;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->sets[i].key == key)
+			return (int)i;
+	return -1;
 }
 
-int light_member(const struct trace_at *at, uint32_t block, const void *key)
+int light_member(const struct trace_at *at, uint32_t block, int set)
 {
 	const struct light_trace *l = at->light;
-	uint32_t code = l->codes[l->rows[block]];
+	uint32_t row = l->rows[block];
 
-	for (uint32_t i = 0; i < l->prune->n; i++)
-		if (l->prune->sets[i].key == key) {
-			if (!(l->prune->masks[code] >> i & 1))
-				return 0;
-			return l->prune->certain[code] >> i & 1 ? 1 : -1;
-		}
-	return -1;
+	if (set < 0)
+		return -1;
+	if (!(l->prune->may[row] >> set & 1))
+		return 0;
+	return l->prune->is[row] >> set & 1 ? 1 : -1;
 }

@@ -11,9 +11,24 @@
 #include "exec/trace_eval.h"
 #include "exec/trace_prune.h"
 
+#define LIGHT_ATTRS 16 /* keys of one query; what asks for more is not light */
+#define LIGHT_TYPES 9  /* columns of one key: of different types */
+
+/* Where the rows of the group at hand have their values of one key. */
+struct light_attr {
+	struct slice key;
+	const struct segment_tables *tables; /* by which `code` is meant */
+	uint32_t code;                       /* UINT32_MAX: the segment does not have it */
+	uint64_t group; /* the one its columns were read of, light_trace.serial; 0: none */
+	const struct group_column *columns[LIGHT_TYPES];
+	uint32_t n;
+	uint32_t *at; /* by row */
+};
+
 struct light_trace {
 	struct trace_prune *prune; /* shapes of the segment, and what they decide */
 	struct segment_group *group;
+	uint64_t serial; /* of the group, from 1 */
 	const struct segment_tables *tables;
 	const uint32_t *codes;
 	const uint64_t *ids, *parents;
@@ -22,6 +37,11 @@ struct light_trace {
 	 * such a shape which value of it. */
 	const struct group_column *names;
 	uint32_t *name_at;
+	struct light_attr attrs[LIGHT_ATTRS];
+	uint32_t attr_n;
+	/* Numbers of the segment's processes, by resource; NULL until somebody asks. */
+	const struct segment_tables *process_tables;
+	uint32_t *processes;
 
 	struct trace trace; /* only blocks: parent, last, child_n, depth */
 	uint32_t *rows;     /* of each block */
@@ -45,10 +65,33 @@ struct value light_value(struct trace_at *at, struct element el, const struct pl
 uint64_t light_time(const struct trace_at *at, struct element el);
 uint64_t light_id(const struct trace_at *at, struct element el);
 struct slice light_host(struct trace_at *at, struct element el);
-int light_before(const struct trace_at *at, struct element a, struct element b);
 
-/* Is the block in the set of a source or filter, as far as its shape tells?  1 yes, 0 no, -1: ask.
- */
-int light_member(const struct trace_at *at, uint32_t block, const void *key);
+/* An attribute of the span in a row, nil when it has none.  -EAGAIN: only the row itself can tell;
+ * -ENOMEM, -EBADMSG … */
+int light_attr(struct light_trace *l, uint32_t row, struct slice key, struct arena *arena,
+	       struct value *ret_value);
+void light_attrs_done(struct light_trace *l);
+
+/* Has read the columns of times and durations. */
+bool light_times(struct light_trace *l);
+
+/* --- exec/light_order.c --- */
+
+/* Numbers the processes of the segment at hand in the order their traces number them. */
+int light_processes(struct light_trace *l);
+/* What tells a span's unit from others of its process and parent. */
+int light_thread(struct trace_at *at, uint32_t block, uint64_t *ret_thread);
+/* How a block that has a parent, both with sound times, stands to it: as the builder of traces
+ * would say. */
+uint16_t light_bits(const struct light_trace *l, uint32_t block);
+
+/* Did the begin of block a happen before that of b?  1, 0; -EAGAIN, -ENOMEM.
+ * *ret_clock: it did, and only a clock says so. */
+int light_before(struct trace_at *at, uint32_t a, uint32_t b, bool *ret_clock);
+
+/* Is the block in a set, as far as that is settled without looking at it?  1 yes, 0 no, -1: ask.
+ * Sets, by the source or filter they are of, have numbers; -1: it has none. */
+int light_set_number(const struct trace_at *at, const void *key);
+int light_member(const struct trace_at *at, uint32_t block, int set);
 
 #endif

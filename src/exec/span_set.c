@@ -23,11 +23,12 @@ static uint64_t *filter(struct trace_at *at, const struct plan_set *s)
 	const uint64_t *left = s->left ? trace_set(at, s->left) : NULL;
 	uint64_t *out = new_set(at);
 	struct element el = {.kind = ELEMENT_BLOCK};
+	int number = at->light ? light_set_number(at, s) : -1;
 
 	if (!out || (s->left && !left))
 		return NULL;
 	for (; el.index < t->block_n; el.index++) {
-		int member = at->light ? light_member(at, el.index, s) : -1;
+		int member = at->light ? light_member(at, el.index, number) : -1;
 
 		if (member != 0 && !(t->blocks[el.index].bits & BLOCK_IMPLIED) &&
 		    (!left || set_has(left, el.index)) &&

@@ -39,6 +39,7 @@ struct trace_at {
 	struct expr_env env;     /* its element is the one below */
 	struct element element;  /* at hand */
 	struct slice tracepoint; /* under which name it was asked for */
+	bool ordered; /* of tuples with one anchor some are picked: the order they come in counts */
 
 	/* Made when first asked for; in the arena. */
 	int64_t *slacks;   /* by block */

@@ -66,7 +66,7 @@ static int add_element(struct trace_at *at, const struct plan_node *node, struct
 static int try_element(struct trace_at *at, const struct plan_node *node, struct element el,
 		       bool ranged, struct tuples *out)
 {
-	int member = at->light ? light_member(at, el.index, node) : -1;
+	int member = at->light ? light_member(at, el.index, light_set_number(at, node)) : -1;
 
 	if (member == 0 || (ranged && !in_range(at, el)) ||
 	    (member < 0 && !element_test(at, el, node->source.name, node->source.predicate)))
@@ -235,9 +235,13 @@ static int eval_pick(struct trace_at *at, const struct plan_node *node, bool ran
 		     struct tuples *out)
 {
 	struct tuples in = {0};
-	int r = trace_eval(at, node->inputs[0], ranged, &in);
 	struct trace_tuple **items;
+	bool ordered = at->ordered;
+	int r;
 
+	at->ordered = true;
+	r = trace_eval(at, node->inputs[0], ranged, &in);
+	at->ordered = ordered;
 	if (r < 0)
 		return r;
 	items = arena_alloc(&at->arena, (in.n + 1) * sizeof(struct trace_tuple *));

@@ -9,16 +9,59 @@
 
 /* --- what a plan begins with --- */
 
+/* 1: something but the name of the row itself is asked for. */
+static int beyond_name(void *context, const struct plan_expr *e)
+{
+	(void)context;
+	switch (e->kind) {
+	case X_FIELD:
+		return e->field.field != F_NAME || e->field.of != OF_SELF;
+	case X_CONST:
+	case X_OP:
+	case X_LIST:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+static bool list_parts(struct prune_set *set, const struct plan_expr *e, bool named)
+{
+	bool by_name;
+
+	if (e->kind == X_OP && e->op == XO_AND) {
+		for (uint32_t i = 0; i < e->n; i++)
+			if (!list_parts(set, e->args[i], named))
+				return false;
+		return true;
+	}
+	by_name = expr_walk(e, beyond_name, NULL) == 0;
+	if (by_name != named)
+		return true;
+	if (set->part_n == PRUNE_PARTS)
+		return false;
+	set->parts[set->part_n++] = e;
+	set->name_n += named;
+	return true;
+}
+
 static void add_set(struct trace_prune *p, struct prune_set set)
 {
-	if (p->n < PRUNE_SETS)
-		p->sets[p->n++] = set;
+	if (p->n == PRUNE_SETS)
+		return;
+	if (set.predicate &&
+	    (!list_parts(&set, set.predicate, true) || !list_parts(&set, set.predicate, false)))
+		set.name_n = 0;
+	p->sets[p->n++] = set;
 }
 
 static void collect_sets(struct trace_prune *p, const struct plan_set *s)
 {
 	if (s->op == SET_FILTER)
-		add_set(p, (struct prune_set){s, s->predicate, FROM_BLOCKS, SLICE("spans")});
+		add_set(p, (struct prune_set){.key = s,
+					      .predicate = s->predicate,
+					      .kind = FROM_BLOCKS,
+					      .name = SLICE("spans")});
 	if (s->left)
 		collect_sets(p, s->left);
 	if (s->right)
@@ -28,8 +71,10 @@ static void collect_sets(struct trace_prune *p, const struct plan_set *s)
 static void collect(struct trace_prune *p, const struct plan_node *node)
 {
 	if (node->op == PLAN_SOURCE)
-		add_set(p, (struct prune_set){node, node->source.predicate, node->source.kind,
-					      node->source.name});
+		add_set(p, (struct prune_set){.key = node,
+					      .predicate = node->source.predicate,
+					      .kind = node->source.kind,
+					      .name = node->source.name});
 	if (node->op == PLAN_SPANSET)
 		collect_sets(p, node->spanset.set);
 	for (uint32_t i = 0; i < node->input_n; i++)
@@ -44,13 +89,18 @@ int trace_prune_init(struct trace_prune *p, struct query_at *run, const struct p
 	p->off = run->rules_off & RULE_PRUNE;
 	p->about_spans = about_spans(node);
 	collect(p, node);
-	return expr_memo_new(&p->memo);
+	p->may = malloc(SEGMENT_GROUP_ROWS * sizeof(*p->may));
+	p->is = malloc(SEGMENT_GROUP_ROWS * sizeof(*p->is));
+	return p->may && p->is ? expr_memo_new(&p->memo) : -ENOMEM;
 }
 
 void trace_prune_done(struct trace_prune *p)
 {
 	free(p->masks);
 	free(p->certain);
+	free(p->named);
+	free(p->may);
+	free(p->is);
 	free(p->plain);
 	arena_done(&p->arena);
 	p->memo = expr_memo_free(p->memo);
@@ -123,15 +173,6 @@ static struct value of_entries(void *context, const struct plan_expr *e)
 	return s->type == EVENT_SPAN ? value_nil() : value_unknown();
 }
 
-struct value prune_shape_value(const struct segment_tables *tables, const struct shape *shape,
-			       struct slice tracepoint, const struct plan_expr *e,
-			       struct arena *arena)
-{
-	struct asking a = {.tables = tables, .shape = shape, .name = tracepoint, .arena = arena};
-
-	return of_entries(&a, e);
-}
-
 /* A span like any other: nobody says how its trace was sampled. */
 static enum prune_plain plain_of(const struct segment_tables *t, const struct shape *s)
 {
@@ -190,6 +231,24 @@ static bool set_possible(struct trace_prune *p, struct asking *a, const struct p
 	return env.failed || v.type == V_UNKNOWN || value_is_true(v);
 }
 
+/* Of a set that may have rows of the shape: is everything but the name settled? */
+static bool set_named(struct trace_prune *p, struct asking *a, const struct prune_set *set)
+{
+	struct expr_env env = {
+		.element = of_entries, .context = a, .arena = &p->arena, .memo = p->memo};
+
+	if (set->name_n == 0 || !shape_is_block(a->shape) || a->shape->name != NAME_VARIES)
+		return false;
+	a->name = set->name;
+	for (uint32_t i = set->name_n; i < set->part_n; i++) {
+		struct value v = expr_eval(&env, set->parts[i]);
+
+		if (env.failed || v.type == V_UNKNOWN || !value_is_true(v))
+			return false;
+	}
+	return true;
+}
+
 static int masks_make(struct trace_prune *p, const struct segment_tables *tables)
 {
 	const struct shapes *shapes = tables_shapes(tables);
@@ -197,23 +256,97 @@ static int masks_make(struct trace_prune *p, const struct segment_tables *tables
 
 	if (!vec_reserve(&p->masks, &p->mask_capacity, shapes->n + 1, sizeof(*p->masks)) ||
 	    !vec_reserve(&p->certain, &p->certain_capacity, shapes->n + 1, sizeof(*p->certain)) ||
+	    !vec_reserve(&p->named, &p->named_capacity, shapes->n + 1, sizeof(*p->named)) ||
 	    !vec_reserve(&p->plain, &p->plain_capacity, shapes->n + 1, sizeof(*p->plain)))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < shapes->n; i++) {
 		a.shape = &shapes->rows[i];
-		p->masks[i] = p->certain[i] = 0;
+		p->masks[i] = p->certain[i] = p->named[i] = 0;
 		p->plain[i] = (uint8_t)plain_of(tables, a.shape);
 		for (uint32_t s = 0; s < p->n; s++) {
 			bool certain;
 
-			if (set_possible(p, &a, &p->sets[s], &certain))
-				p->masks[i] |= (uint64_t)1 << s;
+			if (!set_possible(p, &a, &p->sets[s], &certain))
+				continue;
+			p->masks[i] |= (uint64_t)1 << s;
 			if (certain)
 				p->certain[i] |= (uint64_t)1 << s;
+			else if (set_named(p, &a, &p->sets[s]))
+				p->named[i] |= (uint64_t)1 << s;
 		}
 	}
 	arena_clear(&p->arena);
 	return 0;
+}
+
+/* --- rows --- */
+
+static struct value of_name(void *context, const struct plan_expr *e)
+{
+	(void)e;
+	return value_text(*(const struct slice *)context);
+}
+
+/* The sets whose parts about the name are true for this one; who fails here is asked again. */
+static struct prune_name name_asked(struct trace_prune *p, uint64_t key, struct slice name)
+{
+	struct prune_name n = {.key = key};
+
+	for (uint32_t s = 0; s < p->n; s++) {
+		struct expr_env env = {
+			.element = of_name, .context = &name, .arena = &p->arena, .memo = p->memo};
+		bool holds = true;
+
+		for (uint32_t i = 0; holds && i < p->sets[s].name_n; i++)
+			holds = value_is_true(expr_eval(&env, p->sets[s].parts[i]));
+		n.may |= (uint64_t)(holds || env.failed) << s;
+		n.is |= (uint64_t)(holds && !env.failed) << s;
+	}
+	arena_clear(&p->arena);
+	return n;
+}
+
+/* Rows whose shape leaves it to the name. */
+static int ask_names(struct trace_prune *p, struct segment_group *g)
+{
+	const struct group_column *names;
+	int r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &names);
+
+	for (uint32_t i = 0; r == 0 && i < names->n; i++) {
+		uint32_t row = names->rows[i], text = names->codes ? names->codes[i] : i;
+		uint64_t open = p->named[p->codes[row]];
+		uint64_t key = p->serial << 32 | text;
+		struct prune_name *n = &p->names[text % PRUNE_NAMES];
+
+		if (!open)
+			continue;
+		if (n->key != key)
+			*n = name_asked(p, key, column_text(names, i));
+		p->may[row] &= n->may | ~open;
+		p->is[row] |= n->is & open;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+static int rows_make(struct trace_prune *p, struct segment_group *g)
+{
+	uint32_t rows = group_zone(g)->rows;
+	uint64_t open = 0;
+	int r = group_shapes(g, &p->codes);
+
+	if (r < 0)
+		return r;
+	if (rows > SEGMENT_GROUP_ROWS)
+		return -EBADMSG;
+	p->serial++;
+	for (uint32_t i = 0; i < rows; i++) {
+		uint32_t code = p->codes[i];
+
+		p->may[i] = p->masks[code];
+		p->is[i] = p->certain[code];
+		open |= p->named[code];
+	}
+	return open ? ask_names(p, g) : 0;
 }
 
 int trace_prune_group(struct trace_prune *p, struct segment_group *g)
@@ -233,7 +366,7 @@ int trace_prune_group(struct trace_prune *p, struct segment_group *g)
 		p->segment = group_segment(g);
 		r = masks_make(p, tables);
 	}
-	return r < 0 ? r : group_shapes(g, &p->codes);
+	return r < 0 ? r : rows_make(p, g);
 }
 
 /* --- traces --- */
@@ -338,6 +471,6 @@ bool trace_prune_possible(const struct trace_prune *p, const struct group_piece 
 	if (outside(p, piece))
 		return false;
 	for (uint32_t i = piece->first; i < piece->first + piece->rows; i++)
-		mask |= p->masks[p->codes[i]];
+		mask |= p->may[i];
 	return node_may(p, mask, p->node);
 }

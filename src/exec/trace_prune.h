@@ -1,8 +1,9 @@
 /* exec/trace_prune.h - which traces of a segment cannot answer, without reading them.
  *
  * Every set of elements that a plan begins with (a source's predicate, a spanset's filter) is put
- * once to each shape of a segment: can a row of this shape be in it?  A trace whose shapes leave
- * out something the plan cannot do without is not looked at. */
+ * once to each shape of a segment: can a row of this shape be in it?  Where only the name is open,
+ * it is put once to each name of a group, too.  A trace whose rows leave out something the plan
+ * cannot do without is not looked at. */
 #ifndef CAUSET_EXEC_TRACE_PRUNE_H
 #define CAUSET_EXEC_TRACE_PRUNE_H
 
@@ -10,7 +11,9 @@
 #include "exec/run.h"
 #include "store/group.h"
 
-#define PRUNE_SETS 64 /* of one plan; more are taken for possible */
+#define PRUNE_SETS  64  /* of one plan; more are taken for possible */
+#define PRUNE_PARTS 8   /* of a predicate; one with more is taken as a whole */
+#define PRUNE_NAMES 256 /* a power of two: verdicts that are remembered */
 
 /* What a row of a shape is to exec/light_trace.h. */
 enum prune_plain { PLAIN_NOT, PLAIN_SPAN, PLAIN_POINT };
@@ -20,6 +23,9 @@ struct prune_set {
 	const struct plan_expr *predicate;
 	enum plan_source kind;
 	struct slice name;
+	/* Parts of the predicate that must all be true: first those about nothing but the name. */
+	const struct plan_expr *parts[PRUNE_PARTS];
+	uint32_t part_n, name_n;
 };
 
 struct trace_prune {
@@ -34,11 +40,20 @@ struct trace_prune {
 	struct segment *segment;
 	uint64_t *masks;   /* by shape: bit i is set when set i is possible */
 	uint64_t *certain; /* … when every row of it is in the set */
+	uint64_t *named;   /* … when it is the name that decides */
 	uint8_t *plain;    /* enum prune_plain */
-	size_t mask_capacity, certain_capacity, plain_capacity;
+	size_t mask_capacity, certain_capacity, named_capacity, plain_capacity;
 	struct arena arena;
 	struct expr_memo *memo;
-	const uint32_t *codes; /* of the group's rows */
+
+	/* Of the group at hand. */
+	const uint32_t *codes; /* of its rows: shapes */
+	uint64_t *may, *is;    /* by row: bit i is set when it may be, when it is, in set i */
+	struct prune_name {
+		uint64_t key; /* group and text, from 1 */
+		uint64_t may, is;
+	} names[PRUNE_NAMES];
+	uint64_t serial; /* of the group */
 };
 
 /* -ENOMEM. */
@@ -47,12 +62,6 @@ void trace_prune_done(struct trace_prune *p);
 
 /* A group comes next. */
 int trace_prune_group(struct trace_prune *p, struct segment_group *g);
-
-/* What every row of a shape says; value_unknown() where they differ, or where it is not the shape
- * that says it. */
-struct value prune_shape_value(const struct segment_tables *tables, const struct shape *shape,
-			       struct slice tracepoint, const struct plan_expr *e,
-			       struct arena *arena);
 
 /* May the trace have tuples? */
 bool trace_prune_possible(const struct trace_prune *p, const struct group_piece *piece);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "model/event_order.h"
+#include "model/process_identity.h"
 #include "model/trace_int.h"
 
 static const struct slice identity[] = {
@@ -63,7 +64,7 @@ static bool same_identity(const void *context, uint32_t value, const void *key)
 }
 
 /* Each value with its type and length in front, so that no two sets of values look alike. */
-static void identity_write(struct buffer *out, const struct batch *b, uint32_t resource)
+void process_identity(const struct batch *b, uint32_t resource, struct buffer *out)
 {
 	struct attr_range attrs = b->resources[resource].attrs;
 
@@ -111,7 +112,7 @@ static int process_of(struct roll *r, struct arena *arena, const struct batch *b
 		*ret_process = r->seen[at].process;
 		return 0;
 	}
-	identity_write(&r->text, b, resource);
+	process_identity(b, resource, &r->text);
 	if (r->text.failed)
 		return -ENOMEM;
 	text = buffer_get(&r->text);

@@ -13,7 +13,8 @@
  *   edge    TRACE FROM TO NAME LEFT ARRIVED [key=value …]
  *   counter TRACE BLOCK SERVICE@HOST NAME TIME VALUE
  *
- * Values that are whole numbers are numbers, [a,b] are lists, others text. */
+ * kind=server and the like is the row's kind.  Values that are whole numbers are numbers, [a,b] are
+ * lists, others text. */
 #ifndef CAUSET_TESTS_UNIT_EXEC_QUERY_T_H
 #define CAUSET_TESTS_UNIT_EXEC_QUERY_T_H
 
@@ -101,6 +102,18 @@ static inline uint64_t query_t_u64(struct slice *rest)
 	return v;
 }
 
+static inline int32_t query_t_kind(struct slice name)
+{
+	static const char *const names[] = {"unspecified", "internal", "server",
+					    "client",      "producer", "consumer"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (slice_eq(name, slice_cstr(names[i])))
+			return (int32_t)i;
+	fail_msg("no such kind: %.*s", SLICE_ARG(name));
+	return 0;
+}
+
 static inline void query_t_attrs(struct batch *b, struct slice rest, uint32_t event)
 {
 	uint32_t first = (uint32_t)b->attr_n;
@@ -108,7 +121,9 @@ static inline void query_t_attrs(struct batch *b, struct slice rest, uint32_t ev
 	while (rest.p && rest.n) {
 		struct slice word = slice_cut(&rest, ' ');
 
-		if (word.n)
+		if (slice_starts(word, SLICE("kind=")))
+			b->events[event].kind = query_t_kind(slice_from(word, 5));
+		else if (word.n)
 			query_t_attr(b, word);
 	}
 	b->events[event].attrs = (struct attr_range){first, (uint32_t)b->attr_n - first};

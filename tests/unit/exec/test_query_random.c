@@ -1,52 +1,10 @@
 /* Random queries over random traces: the plan as it was written, every rewrite alone and all of
  * them together, from heads and from segments, on one thread and on three, must give what a naive
  * evaluator gives that loops over the events and knows nothing of plans. */
-#include "query_t.h"
+#include "naive_t.h"
 
-#include "base/rng.h"
-#include "exec/value.h"
-#include "model/causality.h"
-#include "model/trace.h"
-
-#define TRACES  6
-#define SPANS   14
 #define ALIASES 3
 #define ROWS    20000 /* of one query; more are not compared */
-
-static const char *const names[] = {"p", "q", "r"};
-static const char *const hosts[] = {"h1", "h2"};
-
-/* --- traces --- */
-
-static uint32_t below(struct rng *rng, uint32_t n)
-{
-	return (uint32_t)rng_below(rng, n);
-}
-
-static void random_traces(struct rng *rng, struct buffer *out)
-{
-	for (uint32_t t = 1; t <= TRACES; t++) {
-		uint32_t n = 1 + below(rng, SPANS);
-		uint32_t begin[SPANS + 1], end[SPANS + 1], host[SPANS + 1];
-
-		for (uint32_t i = 1; i <= n; i++) {
-			uint32_t parent = i == 1 || below(rng, 12) == 0 ? 0 : 1 + below(rng, i - 1);
-
-			host[i] = parent && below(rng, 3) ? host[parent] : below(rng, 2);
-			begin[i] = parent ? begin[parent] + below(rng, 6) : below(rng, 50);
-			end[i] = begin[i] + below(rng, 40);
-			buffer_printf(out, "span %u %u %u s%u@%s %s %u %u", t, i, parent, host[i],
-				      hosts[host[i]], names[below(rng, 3)], begin[i], end[i]);
-			if (below(rng, 3))
-				buffer_printf(out, " x=%u", below(rng, 5));
-			if (below(rng, 4) == 0)
-				buffer_text(out, below(rng, 2) ? " l=[u,v]" : " l=[w]");
-			buffer_text(out, "\n");
-			if (i > 1 && below(rng, 8) == 0)
-				buffer_printf(out, "link %u %u %u\n", t, i, 1 + below(rng, i - 1));
-		}
-	}
-}
 
 /* --- queries --- */
 
@@ -142,7 +100,7 @@ static void source_text(const struct alias *a, struct buffer *out)
 {
 	buffer_text(out, "{ ");
 	if (a->name >= 0)
-		buffer_printf(out, "name = \"%s\"", names[a->name]);
+		buffer_printf(out, "name = \"%s\"", random_names[a->name]);
 	if (a->least >= 0)
 		buffer_printf(out, "%sspan.x >= %d", a->name >= 0 ? " && " : "", a->least);
 	buffer_text(out, " }");
@@ -200,7 +158,7 @@ static void query_text_of(const struct random_query *q, struct buffer *out)
 /* --- the naive evaluator --- */
 
 struct match {
-	uint32_t block[ALIASES]; /* TRACE_NONE: nil */
+	uint32_t span[ALIASES]; /* NO_SPAN: nil */
 };
 
 struct matches {
@@ -210,7 +168,7 @@ struct matches {
 
 struct naive {
 	const struct random_query *q;
-	struct trace *t;
+	struct naive_trace t;
 	char **rows;
 	size_t n, capacity;
 	/* Of a grouped query: its rows before they are grouped. */
@@ -219,23 +177,17 @@ struct naive {
 
 static struct value naive_field(const struct naive *n, struct item item, const struct match *m)
 {
-	uint32_t block = m->block[item.alias], row;
-	const struct batch *b;
-	const struct attr *a;
+	uint32_t span = m->span[item.alias];
 
-	if (block == TRACE_NONE)
+	if (span == NO_SPAN)
 		return value_nil();
-	row = n->t->blocks[block].row;
-	b = trace_row_batch(n->t, row);
 	switch (item.field) {
 	case F_IS_NAME:
-		return value_text(trace_row_name(n->t, row));
+		return value_text(naive_name(&n->t, span));
 	case F_IS_HOST:
-		return value_text(batch_attr_text(
-			b, b->resources[trace_row(n->t, row)->resource].attrs, SLICE("host.name")));
+		return value_text(naive_host(&n->t, span));
 	case F_IS_X:
-		a = batch_attr_find(b, trace_row(n->t, row)->attrs, SLICE("x"));
-		return a ? value_int(a->integer) : value_nil();
+		return naive_x(&n->t, span);
 	default:
 		return value_nil();
 	}
@@ -245,15 +197,13 @@ static struct value naive_field(const struct naive *n, struct item item, const s
 static int naive_list(const struct naive *n, struct item item, const struct match *m, uint32_t i,
 		      struct value *ret)
 {
-	uint32_t block = m->block[item.alias], row;
-	const struct batch *b;
+	uint32_t span = m->span[item.alias];
+	const struct batch *b = n->t.b;
 	const struct attr *a;
 
-	if (block == TRACE_NONE)
+	if (span == NO_SPAN)
 		return -1;
-	row = n->t->blocks[block].row;
-	b = trace_row_batch(n->t, row);
-	a = batch_attr_find(b, trace_row(n->t, row)->attrs, SLICE("l"));
+	a = batch_attr_find(b, n->t.spans[span].event->attrs, SLICE("l"));
 	if (!a)
 		return -1;
 	if (i < a->children.count)
@@ -261,95 +211,36 @@ static int naive_list(const struct naive *n, struct item item, const struct matc
 	return (int)a->children.count;
 }
 
-static bool naive_before(struct naive *n, uint32_t a, uint32_t b)
+static bool naive_member(const struct naive *n, const struct alias *a, uint32_t span)
 {
-	int r = trace_happened_before(n->t, trace_pos(POS_BEGIN, a), trace_pos(POS_BEGIN, b), NULL);
+	struct value x = naive_x(&n->t, span);
 
-	assert_true(r >= 0);
-	return r > 0;
-}
-
-static bool naive_direct(struct naive *n, uint32_t a, uint32_t b)
-{
-	bool edge = n->t->blocks[b].parent == a;
-
-	for (size_t i = 0; i < n->t->edge_n && !edge; i++)
-		edge = !(n->t->edges[i].repairs & REPAIR_CYCLE) &&
-		       trace_pos_block(n->t, n->t->edges[i].from) == a &&
-		       trace_pos_block(n->t, n->t->edges[i].to) == b;
-	return edge && naive_before(n, a, b);
-}
-
-static bool naive_member(struct naive *n, uint32_t alias, uint32_t block)
-{
-	const struct alias *a = &n->q->aliases[alias];
-	struct match m = {{TRACE_NONE, TRACE_NONE, TRACE_NONE}};
-	struct value x;
-
-	m.block[alias] = block;
-	x = naive_field(n, (struct item){alias, F_IS_X}, &m);
 	return (a->name < 0 ||
-		slice_eq(trace_block_name(n->t, block), slice_cstr(names[a->name]))) &&
+		slice_eq(naive_name(&n->t, span), slice_cstr(random_names[a->name]))) &&
 	       (a->least < 0 || (!value_is_nil(x) && x.i >= a->least));
 }
 
-/* Smaller raw time, host, id. */
-static int naive_key(struct naive *n, uint32_t a, uint32_t b)
-{
-	const struct event *x = trace_row(n->t, n->t->blocks[a].row),
-			   *y = trace_row(n->t, n->t->blocks[b].row);
-	int r;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	r = slice_cmp(trace_block_host(n->t, a), trace_block_host(n->t, b));
-	return r ? r : x->id1 < y->id1 ? -1 : x->id1 > y->id1;
-}
-
-/* Moves the `most` first or last to the front. */
+/* Moves the first or last few to the front. */
 static size_t naive_pick(struct naive *n, uint32_t alias, struct match *items, size_t count)
 {
 	const struct alias *a = &n->q->aliases[alias];
-	bool last = a->pick == RECENT, *gone = calloc(count + 1, sizeof(*gone));
+	bool *gone = calloc(count + 1, sizeof(*gone));
+	uint32_t *spans = calloc(count + 1, sizeof(*spans));
 	size_t out = 0;
 
-	if (a->pick == ALL || count <= a->n) {
-		free(gone);
-		return count;
-	}
-	for (uint32_t round = 0; round < a->n; round++) {
-		size_t best = SIZE_MAX;
+	for (size_t i = 0; i < count; i++)
+		spans[i] = items[i].span[alias];
+	for (uint32_t round = 0; a->pick != ALL && count > a->n && round < a->n; round++) {
+		size_t best = naive_extreme(&n->t, spans, gone, count, a->pick == RECENT);
 
-		for (size_t i = 0; i < count; i++) {
-			bool extreme = !gone[i];
-
-			for (size_t k = 0; k < count && extreme; k++)
-				if (!gone[k])
-					extreme = !(last ? naive_before(n, items[i].block[alias],
-									items[k].block[alias])
-							 : naive_before(n, items[k].block[alias],
-									items[i].block[alias]));
-			if (!extreme)
-				continue;
-			if (best == SIZE_MAX) {
-				best = i;
-				continue;
-			}
-			{
-				int r = naive_key(n, items[i].block[alias],
-						  items[best].block[alias]);
-
-				if (last ? r >= 0 : r < 0)
-					best = i;
-			}
-		}
 		if (best != SIZE_MAX)
 			gone[best] = true;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (gone[i])
+		if (gone[i] || a->pick == ALL || count <= a->n)
 			items[out++] = items[i];
 	free(gone);
+	free(spans);
 	return out;
 }
 
@@ -357,11 +248,11 @@ static struct matches naive_relation(struct naive *n, uint32_t alias)
 {
 	struct matches out = {calloc(ROWS + 1, sizeof(struct match)), 0};
 
-	for (uint32_t b = 0; b < n->t->block_n; b++)
-		if (naive_member(n, alias, b)) {
-			struct match m = {{TRACE_NONE, TRACE_NONE, TRACE_NONE}};
+	for (uint32_t i = 0; i < n->t.n; i++)
+		if (naive_member(n, &n->q->aliases[alias], i)) {
+			struct match m = {{NO_SPAN, NO_SPAN, NO_SPAN}};
 
-			m.block[alias] = b;
+			m.span[alias] = i;
 			out.items[out.n++] = m;
 		}
 	for (uint32_t j = alias + 1; j < n->q->n; j++) {
@@ -378,10 +269,11 @@ static struct matches naive_relation(struct naive *n, uint32_t alias)
 			size_t count = 0;
 
 			for (size_t k = 0; k < partners.n; k++) {
-				uint32_t p = partners.items[k].block[j],
-					 m = out.items[i].block[alias];
+				uint32_t p = partners.items[k].span[j],
+					 m = out.items[i].span[alias];
 
-				if (a->direct ? naive_direct(n, p, m) : naive_before(n, p, m))
+				if (a->direct ? naive_direct(&n->t, p, m)
+					      : naive_before(&n->t, p, m))
 					some[count++] = partners.items[k];
 			}
 			count = naive_pick(n, j, some, count);
@@ -393,8 +285,8 @@ static struct matches naive_relation(struct naive *n, uint32_t alias)
 				struct match both = out.items[i];
 
 				for (uint32_t s = 0; s < ALIASES; s++)
-					if (some[k].block[s] != TRACE_NONE)
-						both.block[s] = some[k].block[s];
+					if (some[k].span[s] != NO_SPAN)
+						both.span[s] = some[k].span[s];
 				if (joined.n < ROWS)
 					joined.items[joined.n++] = both;
 				else
@@ -528,16 +420,11 @@ static struct value naive_constant(const struct random_query *q)
 static bool naive_run(const struct random_query *q, const struct batch *b, struct buffer *out)
 {
 	struct naive n = {.q = q};
-	struct event_ref *refs = calloc(b->event_n + 1, sizeof(*refs));
 
-	for (uint32_t t = 1; t <= TRACES; t++) {
+	for (uint32_t t = 1; t <= RANDOM_TRACES; t++) {
 		struct matches all;
-		size_t count = 0;
 
-		for (uint32_t i = 0; i < b->event_n; i++)
-			if (trace_id_eq(b->events[i].trace_id, trace_of(t)))
-				refs[count++] = (struct event_ref){b, i};
-		assert_int_equal(trace_build(refs, count, TRACE_NO_INFER, &n.t), 0);
+		naive_trace(&n.t, b, trace_of(t));
 		all = naive_relation(&n, 0);
 		for (size_t i = 0; i < all.n; i++) {
 			struct value values[3];
@@ -551,7 +438,6 @@ static bool naive_run(const struct random_query *q, const struct batch *b, struc
 			naive_rows(&n, &all.items[i], 0, values);
 		}
 		free(all.items);
-		trace_free(n.t);
 	}
 	if (n.n > 1)
 		qsort(n.rows, n.n, sizeof(char *), row_cmp);
@@ -563,7 +449,6 @@ static bool naive_run(const struct random_query *q, const struct batch *b, struc
 		free(n.rows[i]);
 	}
 	free(n.rows);
-	free(refs);
 	return !n.too_many;
 }
 
@@ -697,15 +582,15 @@ static void set_text(const struct random_set *sets, uint32_t at, struct buffer *
 }
 
 /* Does b stand so to a? */
-static bool naive_related(const struct trace *t, int relation, uint32_t a, uint32_t b)
+static bool naive_related(const struct naive_trace *t, int relation, uint32_t a, uint32_t b)
 {
 	uint32_t up;
 
 	switch (relation) {
 	case 0:
-		return t->blocks[b].parent == a;
+		return t->spans[b].parent == a;
 	case 1:
-		for (up = t->blocks[b].parent; up != TRACE_NONE; up = t->blocks[up].parent)
+		for (up = t->spans[b].parent; up != NO_SPAN; up = t->spans[up].parent)
 			if (up == a)
 				return true;
 		return false;
@@ -713,21 +598,19 @@ static bool naive_related(const struct trace *t, int relation, uint32_t a, uint3
 	case 3:
 		return naive_related(t, relation - 2, b, a);
 	default:
-		return a != b && t->blocks[a].parent != TRACE_NONE &&
-		       t->blocks[a].parent == t->blocks[b].parent;
+		return a != b && t->spans[a].parent != NO_SPAN &&
+		       t->spans[a].parent == t->spans[b].parent;
 	}
 }
 
 static void naive_set(struct naive *n, const struct random_set *sets, uint32_t at, bool *out)
 {
-	bool left[SPANS] = {false}, right[SPANS] = {false}, some[2] = {false};
-	uint32_t count = (uint32_t)n->t->block_n;
-	struct random_query q = {.aliases = {sets[at].leaf}, .n = 1};
+	bool left[NAIVE_SPANS] = {false}, right[NAIVE_SPANS] = {false}, some[2] = {false};
+	uint32_t count = n->t.n;
 
 	if (sets[at].op < 0) {
-		n->q = &q;
 		for (uint32_t i = 0; i < count; i++)
-			out[i] = naive_member(n, 0, i);
+			out[i] = naive_member(n, &sets[at].leaf, i);
 		return;
 	}
 	naive_set(n, sets, sets[at].left, left);
@@ -746,8 +629,8 @@ static void naive_set(struct naive *n, const struct random_set *sets, uint32_t a
 			continue;
 		}
 		for (uint32_t k = 0; k < count; k++) {
-			right_of |= left[k] && naive_related(n->t, relation, k, i);
-			left_of |= right[k] && naive_related(n->t, relation, i, k);
+			right_of |= left[k] && naive_related(&n->t, relation, k, i);
+			left_of |= right[k] && naive_related(&n->t, relation, i, k);
 		}
 		out[i] = form == 0   ? right[i] && right_of
 			 : form == 1 ? right[i] && !right_of
@@ -758,26 +641,19 @@ static void naive_set(struct naive *n, const struct random_set *sets, uint32_t a
 static void naive_sets(const struct random_set *sets, const struct batch *b, struct buffer *out)
 {
 	struct naive n = {0};
-	struct event_ref *refs = calloc(b->event_n + 1, sizeof(*refs));
 
-	for (uint32_t t = 1; t <= TRACES; t++) {
-		bool in[SPANS] = {false};
+	for (uint32_t t = 1; t <= RANDOM_TRACES; t++) {
+		bool in[NAIVE_SPANS] = {false};
 		char id[TRACE_ID_HEX + 1];
-		size_t count = 0;
 
-		for (uint32_t i = 0; i < b->event_n; i++)
-			if (trace_id_eq(b->events[i].trace_id, trace_of(t)))
-				refs[count++] = (struct event_ref){b, i};
-		assert_int_equal(trace_build(refs, count, TRACE_NO_INFER, &n.t), 0);
+		naive_trace(&n.t, b, trace_of(t));
 		naive_set(&n, sets, 0, in);
 		trace_id_format(trace_of(t), id);
-		for (uint32_t i = 0; i < n.t->block_n; i++)
+		for (uint32_t i = 0; i < n.t.n; i++)
 			if (in[i])
 				buffer_printf(out, "%s | %016llx\n", id,
-					      (unsigned long long)n.t->blocks[i].id);
-		trace_free(n.t);
+					      (unsigned long long)n.t.spans[i].event->id1);
 	}
-	free(refs);
 }
 
 static void structural_operators_are_exact(void **state)
