@@ -207,6 +207,10 @@ static void pool_metrics(struct page *p, struct pool *pool)
 	counter(p, "causet_api_jobs_total", "Questions answered by worker threads.", s.done);
 	counter(p, "causet_api_jobs_refused_total",
 		"Questions refused because too many were waiting.", s.refused);
+	counter(p, "causet_api_jobs_gave_way_total",
+		"Questions answered at the least priority, because many were asked or it took "
+		"long.",
+		s.gave_way);
 	gauge(p, "causet_api_jobs_waiting", "Questions waiting for a worker thread.", s.waiting);
 	gauge(p, "causet_api_jobs_running", "Questions being answered.", s.running);
 }

@@ -6,16 +6,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
 #include "base/rng.h"
+#include "base/share.h"
 #include "core/clock.h"
+#include "exec/query.h"
 
+#define HELPERS     4                 /* at most, as far as accounts go */
 #define STACK_BYTES ((size_t)8 << 20) /* plans and expressions are walked by recursion */
 
 struct query_jobs {
 	struct query_limits limits;
+	struct share *share;
 	struct query_pages *pages;
 	struct query_counters counters;
 	pthread_mutex_t lock;
@@ -25,13 +30,14 @@ struct query_jobs {
 	bool closing;
 };
 
-struct query_jobs *query_jobs_new(const struct query_limits *limits)
+struct query_jobs *query_jobs_new(const struct query_limits *limits, struct share *share)
 {
 	struct query_jobs *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return NULL;
 	j->limits = *limits;
+	j->share = share;
 	j->pages = query_pages_new(limits->pages_bytes, limits->page_age_ns);
 	if (!j->pages) {
 		free(j);
@@ -134,8 +140,17 @@ static void *job_main(void *argument)
 {
 	struct query_job *job = argument;
 	struct http_request *req = job->req;
+	struct share *share = job->jobs->share;
 
+	if (share && !share_left(share, clock_mono_ns())) {
+		share_give_way(gettid());
+		share = NULL;
+	}
 	job->run(job);
+	/* Helpers have taken about as much, and all of them gave way when it was no light query. */
+	if (share)
+		share_take(share, MIN(share_thread_ns(), QUERY_PROMPT_NS) *
+					  MIN(share->processors, HELPERS));
 	leave(job->jobs, job);
 	free(job);
 	http_request_unref(req);

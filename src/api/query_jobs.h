@@ -13,6 +13,7 @@
 #include "catalog/token.h"
 
 struct api;
+struct share;
 
 struct query_limits {
 	int64_t time_ns;     /* of one query */
@@ -53,7 +54,9 @@ struct query_job {
 	void (*run)(struct query_job *job);
 };
 
-struct query_jobs *query_jobs_new(const struct query_limits *limits);
+/* `share` is borrowed: when nothing of it is left, queries have the least priority from their
+ * start.  May be NULL. */
+struct query_jobs *query_jobs_new(const struct query_limits *limits, struct share *share);
 
 /* Cancels what runs, waits for it, frees.  NULL is fine. */
 struct query_jobs *query_jobs_free(struct query_jobs *jobs);

@@ -2,11 +2,10 @@
 #include "exec/budget.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define NICE_MOST 19
+#include "base/share.h"
 
 static int64_t now_ns(void)
 {
@@ -60,7 +59,7 @@ int budget_check(struct budget *b)
 			return budget_stop(b, -ETIMEDOUT);
 		/* Again and again, as it costs less than remembering for each thread. */
 		if (b->give_way_ns && now > b->give_way_ns)
-			setpriority(PRIO_PROCESS, (id_t)gettid(), NICE_MOST);
+			share_give_way(gettid());
 		if (b->tick && pthread_equal(b->caller, pthread_self()) && now > b->tick_ns) {
 			b->tick_ns = now + b->tick_every_ns;
 			r = b->tick(b->tick_context);

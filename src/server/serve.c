@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "api/backup.h"
@@ -48,6 +49,7 @@ struct server {
 	struct catalog *catalog;
 	struct store *store;
 	struct ingest *ingest;
+	struct share share; /* of the machine, for questions */
 	struct pool *pool;
 	struct query_jobs *queries;
 	struct span_consumer *spans;
@@ -163,7 +165,7 @@ static int queries_start(struct server *s, struct error *error)
 	limits.memory_bytes = (size_t)s->config->query_memory;
 	limits.owner_most = (unsigned)s->config->queries_per_owner;
 	limits.most = (unsigned)s->config->queries;
-	s->queries = query_jobs_new(&limits);
+	s->queries = query_jobs_new(&limits, &s->share);
 	return s->queries ? 0 : error_set(error, -ENOMEM, "cannot start: out of memory");
 }
 
@@ -181,7 +183,8 @@ static int server_open(struct server *s, struct error *error)
 	r = store_start(s, error);
 	if (r < 0)
 		return r;
-	r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
+	share_init(&s->share, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), clock_mono_ns());
+	r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->share, &s->pool);
 	if (r < 0)
 		return error_set(error, r, "cannot start: %s", strerror(-r));
 	r = queries_start(s, error);

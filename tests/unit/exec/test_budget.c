@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/resource.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "exec/budget.h"
@@ -13,31 +13,31 @@ static void *work(void *context)
 	struct budget *b = context;
 
 	assert_int_equal(budget_check(b), 0);
-	return (void *)(intptr_t)getpriority(PRIO_PROCESS, (id_t)gettid());
+	return (void *)(intptr_t)sched_getscheduler(0);
 }
 
-static int nice_after_work(struct budget *b)
+static int policy_after_work(struct budget *b)
 {
 	pthread_t thread;
-	void *nice = NULL;
+	void *policy = NULL;
 
 	assert_int_equal(pthread_create(&thread, NULL, work, b), 0);
-	pthread_join(thread, &nice);
-	return (int)(intptr_t)nice;
+	pthread_join(thread, &policy);
+	return (int)(intptr_t)policy;
 }
 
 static void threads_give_way_when_it_takes_long(void **state)
 {
-	int before = getpriority(PRIO_PROCESS, (id_t)gettid());
+	int before = sched_getscheduler(0);
 	struct budget b;
 
 	budget_init(&b, NULL, 0, 0);
-	assert_int_equal(nice_after_work(&b), before);
+	assert_int_equal(policy_after_work(&b), before);
 	budget_give_way(&b, (int64_t)3600 * 1000000000);
-	assert_int_equal(nice_after_work(&b), before);
+	assert_int_equal(policy_after_work(&b), before);
 	budget_give_way(&b, -1);
-	assert_int_equal(nice_after_work(&b), 19);
-	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)gettid()), before);
+	assert_int_equal(policy_after_work(&b), SCHED_IDLE);
+	assert_int_equal(sched_getscheduler(0), before);
 }
 
 static void the_first_reason_to_stop_counts_for_everybody(void **state)
