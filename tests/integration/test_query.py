@@ -1,6 +1,7 @@
 """Queries through the API and the command line: pages, streams, cancelling, budgets, and the description of it all."""
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
@@ -273,19 +274,19 @@ def test_a_heavy_query_gives_way_to_everything_else(start_server):
     before = threads_of(server)
     thread = threading.Thread(target=ask, args=(server,), kwargs={'query': HEAVY, 'id': 'heavy'})
     thread.start()
-    heavy = eventually(lambda: {t for t, nice in threads_of(server).items() if nice == 19} - set(before))
-    assert all(nice < 19 for t, nice in threads_of(server).items() if t not in heavy and t in before)
+    heavy = eventually(lambda: {t for t, policy in threads_of(server).items() if policy == os.SCHED_IDLE} - set(before))
+    assert all(policy == os.SCHED_OTHER for t, policy in threads_of(server).items() if t not in heavy and t in before)
     assert ask(server, query='{ status = error }')[0] == 200
     server.request('/api/query/heavy', method='DELETE')
     thread.join(30)
 
 
 def threads_of(server):
-    """{thread: nice}"""
+    """{thread: scheduling policy}"""
     found = {}
     for task in pathlib.Path(f'/proc/{server.process.pid}/task').iterdir():
         try:
-            found[task.name] = int((task / 'stat').read_text().rsplit(')', 1)[1].split()[16])
+            found[task.name] = os.sched_getscheduler(int(task.name))
         except OSError:
             pass  # it has just ended
     return found
