@@ -16,6 +16,7 @@ struct ingest;
 struct query_jobs;
 struct span_consumer;
 struct route;
+struct tempo_stream;
 
 /* Which port a request came in on: the tag of its listener. */
 enum service {
@@ -55,7 +56,8 @@ struct api_request {
 	const struct route *route;
 	struct slice parameter; /* what stands for {…} in the route's path, as sent */
 	struct token_identity who;
-	void *data; /* the handler's */
+	void *data;                  /* the handler's */
+	struct tempo_stream *stream; /* of a method of tempopb.StreamingQuerier */
 };
 
 static inline struct api_request *api_request(struct http_request *req)

@@ -6,8 +6,10 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/quantity.h"
+#include "wire/protobuf.h"
 
-#define TAGS_MOST 64
+#define TAGS_MOST TEMPO_LEGACY_TAGS
+#define MS_MOST   ((uint64_t)1 << 40)
 
 static void put_quoted(struct buffer *out, struct slice text)
 {
@@ -109,6 +111,12 @@ static int tags_read(struct http_request *req, struct slice tags, struct buffer 
 	return 0;
 }
 
+static void bound_put(struct buffer *out, const char *op, int64_t ns)
+{
+	buffer_printf(out, "%s{ traceDuration %s %lldns }", out->n ? " && " : "", op,
+		      (long long)ns);
+}
+
 static bool bound_read(struct http_request *req, const char *name, const char *op,
 		       struct buffer *out)
 {
@@ -122,9 +130,54 @@ static bool bound_read(struct http_request *req, const char *name, const char *o
 		http_reply_text(req, 400, "invalid %s: a duration such as 100ms is wanted", name);
 		return false;
 	}
-	buffer_printf(out, "%s{ traceDuration %s %lldns }", out->n ? " && " : "", op,
-		      (long long)ns);
+	bound_put(out, op, ns);
 	return true;
+}
+
+static int tag_read(struct slice entry, struct buffer *out)
+{
+	struct pb_reader r = pb_open(entry);
+	struct slice key = {0}, value = {0};
+	struct pb_field f;
+
+	while (pb_next(&r, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			key = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_BYTES))
+			value = f.bytes;
+	}
+	if (r.bad || key.n == 0)
+		return -EINVAL;
+	put_tag(out, key, value);
+	return 0;
+}
+
+int tempo_legacy_text(const struct tempo_legacy *legacy, struct arena *arena,
+		      struct slice *ret_text, struct error *error)
+{
+	struct buffer out = {0};
+	struct slice text = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < legacy->n; i++)
+		r = tag_read(legacy->tags[i], &out);
+	if (r < 0) {
+		buffer_done(&out);
+		return error_set(error, r, "a tag without a key");
+	}
+	if (legacy->min_ms)
+		bound_put(&out, ">=", (int64_t)MIN(legacy->min_ms, MS_MOST) * 1000000);
+	if (legacy->max_ms)
+		bound_put(&out, "<=", (int64_t)MIN(legacy->max_ms, MS_MOST) * 1000000);
+	if (out.n == 0)
+		buffer_text(&out, "{}");
+	if (!out.failed)
+		text = arena_dup(arena, buffer_get(&out));
+	buffer_done(&out);
+	if (!text.p)
+		return -ENOMEM;
+	*ret_text = text;
+	return 0;
 }
 
 bool tempo_legacy_read(struct http_request *req, struct slice *ret_text)

@@ -15,8 +15,10 @@
 #include "api/tempo_exemplars.h"
 #include "api/tempo_query.h"
 #include "api/tempo_series.h"
+#include "api/tempo_slices.h"
 #include "base/cleanup.h"
 #include "base/quantity.h"
+#include "wire/protobuf.h"
 
 #define WHOLE_NS       (4000000000LL * NS_PER_S) /* one step, from 1970 to 2096 */
 #define CHAIN_DEPTH    64
@@ -39,6 +41,7 @@ struct measuring {
 	double scale; /* of a rate that was taken over WHOLE_NS */
 	int64_t at_ns;
 	struct tempo_series out;
+	struct tempo_progress progress;
 };
 
 /* --- labels --- */
@@ -376,17 +379,83 @@ static int exemplars_add(struct measuring *m, struct error *error)
 
 /* --- the run --- */
 
-static void reply(struct measuring *m, const struct query_stats *stats)
+static void put(struct measuring *m, const struct tempo_series_part *part, struct buffer *out)
 {
-	struct buffer out = {0};
-	struct json_writer w = json_write(&out);
+	struct tempo_message message = tempo_message(out, m->t.stream);
+	size_t begun = message_begin(&message, NULL, 0);
 
-	json_begin_object(&w);
-	json_put_name(&w, "series");
-	tempo_series_put(&m->out, &w, m->instant);
-	tempo_put_metrics(&w, stats);
-	json_end_object(&w);
-	tempo_query_reply(&m->t, &out);
+	tempo_series_put(&m->out, &message, part);
+	tempo_put_metrics(&message, &m->progress);
+	message_end(&message, begun);
+}
+
+/* The whole range at once. */
+static int whole_run(struct measuring *m, struct error *error)
+{
+	struct query_run run = {.begin = on_begin,
+				.row = m->root->op == PLAN_COMPARE ? on_compared : on_row,
+				.context = m};
+	struct query_stats stats = {0};
+	int r = tempo_query_run(&m->t, &run, &stats, error);
+
+	m->progress.traces = stats.traces;
+	return r;
+}
+
+/* Is each step of the answer made of nothing but the spans of that step? */
+static bool is_by_step(const struct measuring *m)
+{
+	const struct query_request *q = &m->t.job->request;
+
+	return !m->instant && m->root->op == PLAN_SERIES && m->series == m->root &&
+	       q->range.from_ns && q->range.to_ns && q->step_ns > 0;
+}
+
+/* Where rows are counted, none is a number, too: in every step of the range. */
+static int zeros_add(struct measuring *m)
+{
+	const struct query_request *q = &m->t.job->request;
+	const struct plan_aggregate *a = aggregate_of(m);
+	int r = 0;
+
+	if (!a || (a->kind != AGG_RATE && a->kind != AGG_COUNT))
+		return 0;
+	for (size_t i = 0; r == 0 && i < m->out.n; i++)
+		r = tempo_series_fill(&m->out.rows[i], q->range.from_ns / q->step_ns * q->step_ns,
+				      q->range.to_ns, q->step_ns);
+	return r;
+}
+
+/* The newest steps first, each slice told as soon as it is there. */
+static int slices_run(struct measuring *m, struct error *error)
+{
+	const struct snapshot *snapshot;
+	struct tempo_slices slices;
+	int r = tempo_query_snapshot(&m->t, &snapshot);
+
+	if (r == 0)
+		r = tempo_slices(snapshot, m->t.job->request.range, m->t.job->request.step_ns,
+				 &slices);
+	if (r < 0)
+		return r;
+	m->progress.all = slices.n;
+	for (size_t i = 0; r == 0 && i < slices.n; i++) {
+		struct query_run run = {
+			.range = slices.ranges[i], .begin = on_begin, .row = on_row, .context = m};
+		struct tempo_series_part part = {.from_ns = slices.ranges[i].from_ns,
+						 .to_ns = slices.ranges[i].to_ns};
+		struct query_stats stats = {0};
+		struct buffer out = {0};
+
+		r = tempo_query_run(&m->t, &run, &stats, error);
+		m->progress.traces += stats.traces;
+		m->progress.done++;
+		if (r == 0 && i + 1 < slices.n) {
+			put(m, &part, &out);
+			r = tempo_query_part(&m->t, &out);
+		}
+	}
+	return r == 0 ? zeros_add(m) : r;
 }
 
 /* A rate over WHOLE_NS is turned into one over the range that was asked about; what has been
@@ -407,29 +476,30 @@ static bool scale_find(struct measuring *m)
 
 static void measure(struct measuring *m)
 {
-	bool compared = m->root->op == PLAN_COMPARE;
-	struct query_run run = {
-		.begin = on_begin, .row = compared ? on_compared : on_row, .context = m};
-	struct query_stats stats = {0};
 	struct error error = {0};
+	struct buffer out = {0};
 	int r;
 
 	m->out.arena = &m->t.arena;
 	m->at_ns = m->t.job->request.range.to_ns ? m->t.job->request.range.to_ns
 						 : m->t.job->started_ns;
-	r = tempo_query_run(&m->t, &run, &stats, &error);
-	if (r == 0 && compared)
+	m->progress.all = 1;
+	r = m->t.stream && is_by_step(m) ? slices_run(m, &error) : whole_run(m, &error);
+	if (r == 0 && m->root->op == PLAN_COMPARE)
 		r = totals_add(m);
 	else if (r == 0 && m->exemplars && !m->instant)
 		r = exemplars_add(m, &error);
-	if (r == -E2BIG)
-		http_reply_text(m->t.job->req, 422,
+	m->progress.done = m->progress.all;
+	if (r == -E2BIG) {
+		tempo_query_say(&m->t, 422,
 				"more than %d series: group by something with fewer values",
 				TEMPO_SERIES_MOST);
-	else if (r < 0)
+	} else if (r < 0) {
 		tempo_query_fail(&m->t, r, &error);
-	else
-		reply(m, &stats);
+	} else {
+		put(m, &(struct tempo_series_part){.instant = m->instant}, &out);
+		tempo_query_reply(&m->t, &out);
+	}
 	tempo_series_done(&m->out);
 }
 
@@ -446,9 +516,9 @@ static void metrics_run(struct query_job *job)
 	} else {
 		m.root = query_results(m.t.query) == 1 ? query_plan(m.t.query, 0)->root : NULL;
 		if (!m.root || shape_find(&m) < 0)
-			http_reply_text(job->req, 400, "not a metrics query");
+			tempo_query_say(&m.t, 400, "not a metrics query");
 		else if (!scale_find(&m))
-			http_reply_text(job->req, 400,
+			tempo_query_say(&m.t, 400,
 					"one number for a range can be asked of a rate alone, with "
 					"start and end: what is computed from rates is asked at "
 					"/api/metrics/query_range");
@@ -505,4 +575,65 @@ void tempo_query_range(struct http_request *req, struct api *api)
 void tempo_query_instant(struct http_request *req, struct api *api)
 {
 	metrics_start(req, api, true);
+}
+
+/* QueryRangeRequest { query = 1, start = 2, end = 3, step = 4 (nanoseconds), exemplars = 16 };
+ * QueryInstantRequest has the first three. */
+static int metrics_read(struct http_request *req, struct slice question, struct query_request *q,
+			bool instant, struct error *error)
+{
+	struct asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
+	struct pb_reader reader = pb_open(question);
+	uint64_t from = 0, to = 0, step = 0;
+	struct pb_field f;
+
+	if (!asked)
+		return -ENOMEM;
+	asked->instant = instant;
+	q->text = SLICE("");
+	while (pb_next(&reader, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			q->text = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_VARINT))
+			from = f.value;
+		else if (f.tag == PB_TAG(3, PB_VARINT))
+			to = f.value;
+		else if (f.tag == PB_TAG(4, PB_VARINT))
+			step = f.value;
+		else if (f.tag == PB_TAG(16, PB_VARINT))
+			asked->exemplars = f.value;
+	}
+	if (reader.bad)
+		return error_set(error, -EINVAL, "the request is not well-formed protobuf");
+	if (step > INT64_MAX)
+		return error_set(error, -EINVAL, "invalid step: nanoseconds are wanted");
+	q->step_ns = instant ? WHOLE_NS : (int64_t)step;
+	api_request(req)->data = asked;
+	return tempo_window(from, to, &q->range, error);
+}
+
+static int range_read(struct http_request *req, struct slice question, struct query_request *q,
+		      struct error *error)
+{
+	return metrics_read(req, question, q, false, error);
+}
+
+static int instant_read(struct http_request *req, struct slice question, struct query_request *q,
+			struct error *error)
+{
+	return metrics_read(req, question, q, true, error);
+}
+
+void tempo_stream_query_range(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {range_read, metrics_run};
+
+	tempo_stream_open(req, api, &method);
+}
+
+void tempo_stream_query_instant(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {instant_read, metrics_run};
+
+	tempo_stream_open(req, api, &method);
 }

@@ -8,4 +8,8 @@
 void tempo_query_range(struct http_request *req, struct api *api);
 void tempo_query_instant(struct http_request *req, struct api *api);
 
+/* tempopb.StreamingQuerier/MetricsQueryRange and MetricsQueryInstant: in admit. */
+void tempo_stream_query_range(struct http_request *req, struct api *api);
+void tempo_stream_query_instant(struct http_request *req, struct api *api);
+
 #endif

@@ -3,28 +3,41 @@
  * The question is asked with a stage more, which brings along what the answer shows besides the
  * spans: root, begin and duration of the trace, and every attribute that the question names.
  *
- * Grafana reads the answer with a decoder that refuses fields it does not know. */
+ * The newest traces are wanted, so they are looked for from the newest on, and it ends when there
+ * are enough:
+ *
+ *   1. the store finds traces that may answer (api/tempo_narrow.h), a page at a time, and the
+ *      question is put to them;
+ *   2. where many of those did not answer, the question is put to everything, a slice of time after
+ *      the other (api/tempo_slices.h).
+ *
+ * A trace is told when nothing newer can come and all of it has been seen, so what a stream has
+ * told stays true; and the same question has the same answer every time. */
 #include "api/tempo_search.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-#include "api/tempo_hits.h"
 #include "api/tempo_legacy.h"
-#include "api/tempo_query.h"
+#include "api/tempo_narrow.h"
+#include "api/tempo_search_int.h"
+#include "api/tempo_slices.h"
 #include "base/cleanup.h"
+#include "core/clock.h"
+#include "store/find.h"
+#include "wire/protobuf.h"
 
-#define LIMIT        20
-#define LIMIT_MOST   10000
-#define SPANS        3
-#define SPANS_MOST   10000
-#define NAMED_MOST   64 /* attributes of the question that are shown */
-#define WALK_DEPTH   256
-#define NOT_RECEIVED "<root span not yet received>"
-
-struct asked {
-	uint64_t limit, spans;
-	bool legacy; /* no sets of spans in the answer */
-};
+#define LIMIT       20
+#define LIMIT_MOST  10000
+#define SPANS       3
+#define SPANS_MOST  10000
+#define NAMED_MOST  64 /* attributes of the question that are shown */
+#define WALK_DEPTH  256
+#define PAGE_LEAST  20
+#define PAGE_MOST   1000
+#define LOOKED_MOST 20000 /* candidates, of a question that the store narrows … */
+#define LOOKED_WIDE 2000  /* … and of another, before everything is looked at */
+#define ALONE_MOST  100   /* candidates that one thread looks at */
 
 /* --- what the question names --- */
 
@@ -71,16 +84,7 @@ static void set_walk(struct named *d, const struct plan_set *s, int depth)
 	set_walk(d, s->right, depth + 1);
 }
 
-/* --- the run --- */
-
-struct searching {
-	struct tempo_query t;
-	const struct asked *asked;
-	const struct plan_node *node; /* of the spans */
-	struct tempo_hits hits;
-	size_t trace, start, root_service, root_name, duration, span, name, time, took;
-	bool named, stated; /* the question speaks of names, of status */
-};
+/* --- the question --- */
 
 static size_t column_of(const struct plan_node *node, enum plan_field field)
 {
@@ -93,7 +97,7 @@ static size_t column_of(const struct plan_node *node, enum plan_field field)
 	return SIZE_MAX;
 }
 
-static bool columns_find(struct searching *s)
+static bool columns_find(struct tempo_searching *s)
 {
 	const struct {
 		size_t *column;
@@ -118,7 +122,7 @@ static bool columns_find(struct searching *s)
 	return true;
 }
 
-static void question_speaks(struct searching *s, struct slice of)
+static void question_speaks(struct tempo_searching *s, struct slice of)
 {
 	s->named |= slice_eq(of, SLICE("name")) || slice_eq(of, SLICE("span:name"));
 	s->stated |= slice_eq(of, SLICE("status")) || slice_eq(of, SLICE("span:status"));
@@ -126,7 +130,7 @@ static void question_speaks(struct searching *s, struct slice of)
 
 /* Prepares the question with the stage more.  -EINVAL: refused, with diagnostics; -ENOTSUP: it
  * gives no spans. */
-static int question_prepare(struct searching *s, struct slice text)
+static int question_prepare(struct tempo_searching *s, struct slice text)
 {
 	struct buffer more = {0};
 	struct named named = {.text = text, .out = &more};
@@ -165,184 +169,193 @@ static int on_begin(void *context, size_t result, struct slice name,
 	return 0;
 }
 
+static bool is_judged(const struct tempo_searching *s, int64_t start_ns, struct slice id)
+{
+	if (!s->after || start_ns != s->after_ns)
+		return s->after && start_ns > s->after_ns;
+	return slice_cmp(id, slice_cstr(s->after_id)) <= 0;
+}
+
 static int on_row(void *context, const struct value *values, const double *plus_minus, size_t n)
 {
-	struct searching *s = context;
+	struct tempo_searching *s = context;
+	struct slice id = value_slice(values[s->trace]);
 
 	if (n != s->hits.column_n)
 		return -EINVAL;
-	return tempo_hits_add(&s->hits, values[s->start].i, value_slice(values[s->trace]), values);
+	if (is_judged(s, values[s->start].i, id))
+		return 0;
+	return tempo_hits_add(&s->hits, values[s->start].i, id, values);
 }
 
-/* --- the answer --- */
-
-/* What protobuf's JSON has only when it says something. */
-static void put_text(struct json_writer *w, const char *name, struct slice text)
+/* Tells the client of hits that will not change any more, and how far it is. */
+static int tell(struct tempo_searching *s, size_t n)
 {
-	if (text.n == 0)
-		return;
-	json_put_name(w, name);
-	json_put_string(w, text);
+	struct buffer out = {0};
+	size_t from = s->told;
+
+	if (!s->t.stream)
+		return 0;
+	s->told = MAX(n, from);
+	tempo_search_put(s, from, s->told, &out);
+	return tempo_query_part(&s->t, &out);
 }
 
-static struct slice text_of(struct value v)
+static int ask(struct tempo_searching *s, struct query_run *run, struct error *error)
 {
-	return v.type == V_STRING ? value_slice(v) : slice_of(NULL, 0);
-}
-
-/* As what an answer shows a column; empty: not among the attributes, it has a place of its own. */
-static struct slice key_of(const struct plan_expr *e)
-{
-	static const struct {
-		enum plan_field field;
-		const char *key;
-	} keys[] = {
-		{F_STATUS_MESSAGE, "statusMessage"},
-		{F_KIND, "kind"},
-		{F_NESTED_LEFT, "nestedSetLeft"},
-		{F_NESTED_RIGHT, "nestedSetRight"},
-		{F_NESTED_PARENT, "nestedSetParent"},
-		{F_EVENT_NAME, "event:name"},
-		{F_EVENT_SINCE_START, "event:timeSinceStart"},
-		{F_LINK_SPAN_ID, "link:spanID"},
-		{F_LINK_TRACE_ID, "link:traceID"},
-		{F_SCOPE_NAME, "instrumentation:name"},
-		{F_SCOPE_VERSION, "instrumentation:version"},
-		{F_PARENT_ID, "span:parentID"},
-		{F_CHILD_COUNT, "childCount"},
-	};
-
-	if (e->kind == X_ATTR)
-		return e->attr.key;
-	for (size_t i = 0; e->kind == X_FIELD && i < ARRAY_SIZE(keys); i++)
-		if (keys[i].field == e->field.field)
-			return slice_cstr(keys[i].key);
-	return slice_of(NULL, 0);
-}
-
-/* Of events and links there are several: the first that has it. */
-static struct value one_of(const struct plan_expr *e, struct value v)
-{
-	bool several = e->kind == X_ATTR ? e->attr.scope == ATTR_EVENT || e->attr.scope == ATTR_LINK
-					 : e->field.field == F_EVENT_NAME ||
-						   e->field.field == F_EVENT_SINCE_START ||
-						   e->field.field == F_LINK_SPAN_ID ||
-						   e->field.field == F_LINK_TRACE_ID;
-
-	if (!several || v.type != V_LIST)
-		return v;
-	for (uint32_t i = 0; i < v.n; i++)
-		if (!value_is_nil(v.list[i]))
-			return v.list[i];
-	return value_nil();
-}
-
-static void put_attribute(struct json_writer *w, struct slice key, struct value v,
-			  struct arena *arena)
-{
-	json_begin_object(w);
-	json_put_name(w, "key");
-	json_put_string(w, key);
-	json_put_name(w, "value");
-	tempo_put_any(w, v, arena);
-	json_end_object(w);
-}
-
-static void put_attributes(struct searching *s, struct json_writer *w, const struct value *values)
-{
-	bool begun = false;
-
-	for (uint32_t i = 0; i < s->node->column_n; i++) {
-		const struct plan_expr *e = s->node->spanset.fields[i];
-		struct slice key = key_of(e);
-		struct value v = one_of(e, values[i]);
-
-		if (s->stated && e->kind == X_FIELD && e->field.field == F_STATUS)
-			key = SLICE("status");
-		if (key.n == 0 || value_is_nil(v))
-			continue;
-		if (!begun) {
-			json_put_name(w, "attributes");
-			json_begin_array(w);
-			begun = true;
-		}
-		put_attribute(w, key, v, &s->t.arena);
-	}
-	if (begun)
-		json_end_array(w);
-}
-
-static void put_span(struct searching *s, struct json_writer *w, const struct value *values)
-{
-	json_begin_object(w);
-	json_put_name(w, "spanID");
-	json_put_string(w, text_of(values[s->span]));
-	if (s->named)
-		put_text(w, "name", text_of(values[s->name]));
-	json_put_name(w, "startTimeUnixNano");
-	json_put_i64_text(w, values[s->time].i);
-	if (values[s->took].type == V_DURATION && values[s->took].i > 0) {
-		json_put_name(w, "durationNanos");
-		json_put_i64_text(w, values[s->took].i);
-	}
-	put_attributes(s, w, values);
-	json_end_object(w);
-}
-
-static void put_set(struct searching *s, struct json_writer *w, const struct tempo_hit *hit)
-{
-	json_begin_object(w);
-	json_put_name(w, "spans");
-	json_begin_array(w);
-	for (size_t i = 0; i < hit->n; i++)
-		put_span(s, w, hit->spans[i].values);
-	json_end_array(w);
-	json_put_name(w, "matched");
-	json_put_u64(w, MIN(hit->matched, UINT32_MAX));
-	json_end_object(w);
-}
-
-static void put_trace(struct searching *s, struct json_writer *w, const struct tempo_hit *hit)
-{
-	const struct value *v = hit->spans[0].values;
-	struct slice id = hit->id;
-	int64_t ms = v[s->duration].type == V_DURATION ? v[s->duration].i / 1000000 : 0;
-
-	while (id.n > 1 && id.p[0] == '0')
-		id = slice_of(id.p + 1, id.n - 1);
-	json_begin_object(w);
-	json_put_name(w, "traceID");
-	json_put_string(w, id);
-	if (value_is_nil(v[s->root_service]) && value_is_nil(v[s->root_name])) {
-		put_text(w, "rootServiceName", SLICE(NOT_RECEIVED));
-	} else {
-		put_text(w, "rootServiceName", text_of(v[s->root_service]));
-		put_text(w, "rootTraceName", text_of(v[s->root_name]));
-	}
-	json_put_name(w, "startTimeUnixNano");
-	json_put_i64_text(w, hit->start_ns);
-	if (ms > 0) {
-		json_put_name(w, "durationMs");
-		json_put_u64(w, MIN((uint64_t)ms, UINT32_MAX));
-	}
-	if (!s->asked->legacy) {
-		json_put_name(w, "spanSet"); /* of older clients */
-		put_set(s, w, hit);
-		json_put_name(w, "spanSets");
-		json_begin_array(w);
-		put_set(s, w, hit);
-		json_end_array(w);
-	}
-	json_end_object(w);
-}
-
-static void answer(struct searching *s)
-{
-	struct query_run run = {.begin = on_begin, .row = on_row, .context = s};
 	struct query_stats stats = {0};
+	int r;
+
+	run->begin = on_begin;
+	run->row = on_row;
+	run->context = s;
+	r = tempo_query_run(&s->t, run, &stats, error);
+	s->progress.traces += stats.traces;
+	return r;
+}
+
+/* --- 1: candidates --- */
+
+struct walking {
+	const struct snapshot *snapshot;
+	size_t seen, most, page;
+};
+
+/* Puts the question to a page of candidates. */
+static int page_judge(struct tempo_searching *s, const struct trace_list *list, struct error *error)
+{
+	struct trace_id *ids = calloc(list->n + 1, sizeof(*ids));
+	struct query_run run = {
+		.only = ids, .only_n = list->n, .threads = list->n <= ALONE_MOST ? 1 : 0};
+	int r = ids ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < list->n; i++)
+		ids[i] = list->rows[i].id;
+	if (r == 0 && list->n > 0) {
+		r = ask(s, &run, error);
+		s->after = true;
+		s->after_ns = list->rows[list->n - 1].start_ns;
+		trace_id_format(list->rows[list->n - 1].id, s->after_id);
+	}
+	free(ids);
+	return r;
+}
+
+/* All candidates of one stretch of time, newest first, until there are enough hits or too many were
+ * looked at. */
+static int stretch_walk(struct tempo_searching *s, struct walking *w, struct store_query query,
+			struct error *error)
+{
+	bool more = true;
+	int r = 0;
+
+	while (r == 0 && more && s->hits.n < s->hits.limit && w->seen < w->most) {
+		struct trace_list list;
+
+		query.limit = w->page;
+		query.after = s->after;
+		query.after_start_ns = s->after_ns;
+		if (s->after)
+			trace_id_parse(slice_cstr(s->after_id), &query.after_id);
+		/* Groups that are newer need not be opened. */
+		if (s->after && s->after_ns < INT64_MAX &&
+		    (!query.to_ns || s->after_ns + 1 < query.to_ns))
+			query.to_ns = MAX(s->after_ns + 1, (int64_t)1);
+		r = snapshot_find(w->snapshot, &query, &list);
+		if (r < 0)
+			return r;
+		r = page_judge(s, &list, error);
+		w->seen += list.n;
+		more = list.more && list.n > 0;
+		w->page = MIN(w->page * 2, (size_t)PAGE_MOST);
+		trace_list_done(&list);
+		if (r == 0)
+			r = tell(s, s->hits.n);
+	}
+	return r;
+}
+
+/* A trace that began before the window counts if it has spans in it: the longer before, the longer
+ * it must be. */
+static int candidates_walk(struct tempo_searching *s, bool *ret_done, struct error *error)
+{
+	static const int64_t backs[] = {0, 60 * NS_PER_S, 3600 * NS_PER_S, 86400 * NS_PER_S};
+	const struct plan_range *range = &s->t.job->request.range;
+	struct walking w = {.page = MAX(s->hits.limit + s->hits.limit / 4, (size_t)PAGE_LEAST)};
+	struct tempo_narrow narrow;
+	int64_t to = range->to_ns;
+	int r = tempo_query_snapshot(&s->t, &w.snapshot), plain;
+
+	if (r < 0)
+		return r;
+	plain = snapshot_is_plain(w.snapshot);
+	if (plain < 0)
+		return plain;
+	tempo_narrow(&narrow, s->node->spanset.set, plain);
+	w.most = narrow.narrows ? LOOKED_MOST : LOOKED_WIDE;
+	w.page = MIN(w.page, (size_t)PAGE_MOST);
+	for (size_t i = 0; r == 0 && i <= ARRAY_SIZE(backs); i++) {
+		struct store_query query = narrow.query;
+
+		query.to_ns = to;
+		query.from_ns =
+			i < ARRAY_SIZE(backs) ? MAX(range->from_ns - backs[i], (int64_t)0) : 0;
+		if (i > 0)
+			query.min_duration_ns = MAX(query.min_duration_ns, backs[i - 1]);
+		r = stretch_walk(s, &w, query, error);
+		if (query.from_ns == 0)
+			break;
+		to = query.from_ns;
+	}
+	*ret_done = s->hits.n >= s->hits.limit || w.seen < w.most;
+	return r;
+}
+
+/* --- 2: slices --- */
+
+static size_t hits_since(const struct tempo_searching *s, int64_t from_ns)
+{
+	size_t n = 0;
+
+	while (n < s->hits.n && s->hits.rows[n]->start_ns >= from_ns)
+		n++;
+	return n;
+}
+
+static int slices_walk(struct tempo_searching *s, struct error *error)
+{
+	const struct snapshot *snapshot;
+	struct tempo_slices slices;
+	int r = tempo_query_snapshot(&s->t, &snapshot);
+
+	if (r == 0)
+		r = tempo_slices(snapshot, s->t.job->request.range, 0, &slices);
+	if (r < 0)
+		return r;
+	s->progress.done = 1;
+	s->progress.all = 1 + slices.n;
+	for (size_t i = 0; r == 0 && i < slices.n; i++) {
+		struct query_run run = {.range = slices.ranges[i]};
+		size_t sure;
+
+		r = ask(s, &run, error);
+		s->progress.done++;
+		sure = hits_since(s, slices.ranges[i].from_ns);
+		if (r == 0)
+			r = tell(s, sure);
+		if (sure >= s->hits.limit)
+			break;
+	}
+	return r;
+}
+
+/* --- the run --- */
+
+static void answer(struct tempo_searching *s)
+{
 	struct error error = {0};
 	struct buffer out = {0};
-	struct json_writer w = json_write(&out);
+	bool done = false;
 	int r;
 
 	s->hits = (struct tempo_hits){
@@ -352,20 +365,17 @@ static void answer(struct searching *s)
 		.time_column = s->time,
 		.id_column = s->span,
 	};
+	s->progress.all = 1;
 	r = tempo_hits_init(&s->hits);
 	if (r == 0)
-		r = tempo_query_run(&s->t, &run, &stats, &error);
+		r = candidates_walk(s, &done, &error);
+	if (r == 0 && !done)
+		r = slices_walk(s, &error);
 	if (r < 0) {
 		tempo_query_fail(&s->t, r, &error);
 	} else {
-		json_begin_object(&w);
-		json_put_name(&w, "traces");
-		json_begin_array(&w);
-		for (size_t i = 0; i < s->hits.n; i++)
-			put_trace(s, &w, s->hits.rows[i]);
-		json_end_array(&w);
-		tempo_put_metrics(&w, &stats);
-		json_end_object(&w);
+		s->progress.done = s->progress.all;
+		tempo_search_put(s, 0, s->hits.n, &out);
 		tempo_query_reply(&s->t, &out);
 	}
 	tempo_hits_done(&s->hits);
@@ -373,13 +383,13 @@ static void answer(struct searching *s)
 
 static void search_run(struct query_job *job)
 {
-	struct searching s = {.asked = api_request(job->req)->data};
+	struct tempo_searching s = {.asked = api_request(job->req)->data};
 	int r;
 
 	tempo_query_init(&s.t, job);
 	r = question_prepare(&s, job->request.text);
 	if (r == -ENOTSUP)
-		http_reply_text(job->req, 400,
+		tempo_query_say(&s.t, 400,
 				"invalid TraceQL query: a search wants spans; metrics are asked "
 				"at /api/metrics/query_range");
 	else if (r < 0)
@@ -389,10 +399,23 @@ static void search_run(struct query_job *job)
 	tempo_query_done(&s.t);
 }
 
+/* --- the request --- */
+
+static int asked_check(struct tempo_search_asked *asked, struct error *error)
+{
+	if (asked->limit == 0 || asked->limit > LIMIT_MOST)
+		return error_set(error, -EINVAL, "invalid limit: 1 to %d traces can be asked for",
+				 LIMIT_MOST);
+	if (asked->spans == 0 || asked->spans > SPANS_MOST)
+		asked->spans = SPANS_MOST; /* 0: all of them */
+	return 0;
+}
+
 void tempo_search(struct http_request *req, struct api *api)
 {
-	struct asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
+	struct tempo_search_asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
 	struct query_request q = {0};
+	struct error error = {0};
 	struct slice text;
 	int r;
 
@@ -400,16 +423,13 @@ void tempo_search(struct http_request *req, struct api *api)
 		api_fail_errno(req, -ENOMEM);
 		return;
 	}
-	*asked = (struct asked){.limit = LIMIT, .spans = SPANS};
+	*asked = (struct tempo_search_asked){.limit = LIMIT, .spans = SPANS};
 	if (!tempo_number(req, "limit", &asked->limit) || !tempo_number(req, "spss", &asked->spans))
 		return;
-	if (asked->limit == 0 || asked->limit > LIMIT_MOST) {
-		http_reply_text(req, 400, "invalid limit: 1 to %d traces can be asked for",
-				LIMIT_MOST);
+	if (asked_check(asked, &error) < 0) {
+		http_reply_text(req, 400, "%s", error.text);
 		return;
 	}
-	if (asked->spans == 0 || asked->spans > SPANS_MOST)
-		asked->spans = SPANS_MOST; /* 0: all of them */
 	r = http_query_get(req, "q", &text);
 	if (r == 0 || (r > 0 && slice_trim(text).n == 0)) {
 		asked->legacy = true;
@@ -418,4 +438,57 @@ void tempo_search(struct http_request *req, struct api *api)
 	}
 	api_request(req)->data = asked;
 	tempo_query_start(req, api, &q, search_run);
+}
+
+/* SearchRequest { map<string, string> Tags = 1, MinDurationMs = 2, MaxDurationMs = 3, Limit = 4,
+ * start = 5, end = 6, Query = 8, SpansPerSpanSet = 9 } */
+static int search_read(struct http_request *req, struct slice question, struct query_request *q,
+		       struct error *error)
+{
+	struct tempo_search_asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
+	struct pb_reader reader = pb_open(question);
+	struct tempo_legacy legacy = {0};
+	uint64_t from = 0, to = 0;
+	struct pb_field f;
+	int r;
+
+	if (!asked)
+		return -ENOMEM;
+	*asked = (struct tempo_search_asked){.spans = SPANS};
+	q->text = SLICE("");
+	while (pb_next(&reader, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES) && legacy.n < TEMPO_LEGACY_TAGS)
+			legacy.tags[legacy.n++] = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_VARINT))
+			legacy.min_ms = f.value;
+		else if (f.tag == PB_TAG(3, PB_VARINT))
+			legacy.max_ms = f.value;
+		else if (f.tag == PB_TAG(4, PB_VARINT))
+			asked->limit = f.value;
+		else if (f.tag == PB_TAG(5, PB_VARINT))
+			from = f.value;
+		else if (f.tag == PB_TAG(6, PB_VARINT))
+			to = f.value;
+		else if (f.tag == PB_TAG(8, PB_BYTES))
+			q->text = f.bytes;
+		else if (f.tag == PB_TAG(9, PB_VARINT) && f.value)
+			asked->spans = f.value;
+	}
+	if (reader.bad)
+		return error_set(error, -EINVAL, "the request is not well-formed protobuf");
+	if (!asked->limit)
+		asked->limit = LIMIT;
+	asked->legacy = slice_trim(q->text).n == 0;
+	r = asked->legacy ? tempo_legacy_text(&legacy, &req->arena, &q->text, error) : 0;
+	if (r == 0)
+		r = asked_check(asked, error);
+	api_request(req)->data = asked;
+	return r == 0 ? tempo_window(from, to, &q->range, error) : r;
+}
+
+void tempo_stream_search(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {search_read, search_run};
+
+	tempo_stream_open(req, api, &method);
 }

@@ -6,4 +6,7 @@
 
 void tempo_search(struct http_request *req, struct api *api);
 
+/* tempopb.StreamingQuerier/Search: in admit. */
+void tempo_stream_search(struct http_request *req, struct api *api);
+
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "api/tempo_query.h"
 #include "base/cleanup.h"
 
 void tempo_series_done(struct tempo_series *s)
@@ -118,85 +117,95 @@ static int by_time(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-/* What protobuf's JSON leaves out when it is 0. */
-static void put_number(struct json_writer *w, double value)
+int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t to_ns, int64_t step_ns)
 {
-	if (value == 0)
-		return;
-	json_put_name(w, "value");
-	json_put_double(w, value);
+	size_t n = one->n, at = 0;
+	int r = 0;
+
+	qsort(one->samples, n, sizeof(*one->samples), by_time);
+	for (int64_t time_ns = from_ns; r == 0 && time_ns < to_ns; time_ns += step_ns) {
+		while (at < n && one->samples[at].time_ns < time_ns)
+			at++;
+		if (at == n || one->samples[at].time_ns != time_ns)
+			r = sample_add(one, time_ns, 0);
+	}
+	return r;
 }
 
-static void put_labels(const struct tempo_series *s, const struct tempo_one *one,
-		       struct json_writer *w)
+static bool is_in(const struct tempo_series_part *part, int64_t time_ns)
 {
-	json_put_name(w, "labels");
-	json_begin_array(w);
-	for (size_t i = 0; i < one->label_n; i++) {
-		json_begin_object(w);
-		json_put_name(w, "key");
-		json_put_string(w, one->labels[i].key);
-		json_put_name(w, "value");
-		tempo_put_any(w, one->labels[i].value, s->arena);
-		json_end_object(w);
-	}
-	json_end_array(w);
+	return (!part->from_ns || time_ns >= part->from_ns) &&
+	       (!part->to_ns || time_ns < part->to_ns);
+}
+
+static bool has_any(const struct tempo_one *one, const struct tempo_series_part *part)
+{
+	for (size_t i = 0; i < one->n; i++)
+		if (is_in(part, one->samples[i].time_ns))
+			return true;
+	return false;
 }
 
 static void put_exemplars(const struct tempo_series *s, const struct tempo_one *one,
-			  struct json_writer *w)
+			  struct tempo_message *m)
 {
 	if (one->exemplar_n == 0)
 		return;
-	json_put_name(w, "exemplars");
-	json_begin_array(w);
+	message_list(m, "exemplars");
 	for (size_t i = 0; i < one->exemplar_n; i++) {
 		const struct tempo_exemplar *e = &one->exemplars[i];
+		size_t begun = message_begin(m, NULL, 4);
 
-		json_begin_object(w);
-		json_put_name(w, "labels");
-		json_begin_array(w);
-		json_begin_object(w);
-		json_put_name(w, "key");
-		json_put_cstr(w, "trace:id");
-		json_put_name(w, "value");
-		tempo_put_any(w, value_text(e->trace), s->arena);
-		json_end_object(w);
-		json_end_array(w);
-		put_number(w, e->value);
-		json_put_name(w, "timestampMs");
-		json_put_i64_text(w, e->time_ns / 1000000);
-		json_end_object(w);
+		message_list(m, "labels");
+		message_pair(m, 1, SLICE("trace:id"), value_text(e->trace), s->arena);
+		message_list_end(m);
+		message_double(m, "value", 2, e->value);
+		message_64(m, "timestampMs", 3, e->time_ns / 1000000);
+		message_end(m, begun);
 	}
-	json_end_array(w);
+	message_list_end(m);
 }
 
-void tempo_series_put(const struct tempo_series *s, struct json_writer *w, bool instant)
+static void put_samples(const struct tempo_one *one, struct tempo_message *m,
+			const struct tempo_series_part *part)
 {
-	json_begin_array(w);
+	qsort(one->samples, one->n, sizeof(*one->samples), by_time);
+	message_list(m, "samples");
+	for (size_t i = 0; i < one->n; i++) {
+		size_t begun;
+
+		if (!is_in(part, one->samples[i].time_ns))
+			continue;
+		begun = message_begin(m, NULL, 2);
+		message_64(m, "timestampMs", 2, one->samples[i].time_ns / 1000000);
+		message_double(m, "value", 1, one->samples[i].value);
+		message_end(m, begun);
+	}
+	message_list_end(m);
+}
+
+void tempo_series_put(const struct tempo_series *s, struct tempo_message *m,
+		      const struct tempo_series_part *part)
+{
+	message_list(m, "series");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct tempo_one *one = &s->rows[i];
+		size_t begun;
 
-		json_begin_object(w);
-		put_labels(s, one, w);
-		if (instant) {
-			put_number(w, one->samples[0].value);
-			json_end_object(w);
+		if (!part->instant && !has_any(one, part))
 			continue;
+		begun = message_begin(m, NULL, 1);
+		message_list(m, "labels");
+		for (size_t k = 0; k < one->label_n; k++)
+			message_pair(m, 1, one->labels[k].key, one->labels[k].value, s->arena);
+		message_list_end(m);
+		if (part->instant) {
+			message_double(m, "value", 2, one->samples[0].value);
+		} else {
+			put_samples(one, m, part);
+			put_exemplars(s, one, m);
 		}
-		qsort(one->samples, one->n, sizeof(*one->samples), by_time);
-		json_put_name(w, "samples");
-		json_begin_array(w);
-		for (size_t k = 0; k < one->n; k++) {
-			json_begin_object(w);
-			json_put_name(w, "timestampMs");
-			json_put_i64_text(w, one->samples[k].time_ns / 1000000);
-			put_number(w, one->samples[k].value);
-			json_end_object(w);
-		}
-		json_end_array(w);
-		put_exemplars(s, one, w);
-		json_end_object(w);
+		message_end(m, begun);
 	}
-	json_end_array(w);
+	message_list_end(m);
 }

@@ -5,9 +5,9 @@
 #ifndef CAUSET_API_TEMPO_SERIES_H
 #define CAUSET_API_TEMPO_SERIES_H
 
+#include "api/tempo_message.h"
 #include "base/arena.h"
 #include "exec/value.h"
-#include "wire/json_writer.h"
 
 #define TEMPO_SERIES_MOST 10000
 #define TEMPO_LABELS_MOST 64
@@ -50,11 +50,20 @@ void tempo_series_done(struct tempo_series *s);
 int tempo_series_add(struct tempo_series *s, const struct tempo_label *labels, size_t label_n,
 		     int64_t time_ns, double value);
 
+/* Adds 0 at every step of [from, to) that has no sample.  -ENOMEM. */
+int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t to_ns, int64_t step_ns);
+
 /* Adds an exemplar to one of them.  -ENOMEM. */
 int tempo_series_exemplar(struct tempo_series *s, struct tempo_one *one,
 			  const struct tempo_exemplar *exemplar);
 
-/* As a list of {"labels":[…],"samples":[…]}, or, for one number each, {"labels":[…],"value":…}. */
-void tempo_series_put(const struct tempo_series *s, struct json_writer *w, bool instant);
+/* As TimeSeries, of samples in [from, to) (0, 0: all), without series that have none there; or, for
+ * one number each, as InstantSeries: under "series". */
+struct tempo_series_part {
+	bool instant;
+	int64_t from_ns, to_ns;
+};
+void tempo_series_put(const struct tempo_series *s, struct tempo_message *m,
+		      const struct tempo_series_part *part);
 
 #endif

@@ -11,10 +11,12 @@
 #include "api/tempo_query.h"
 #include "api/trace_pick.h"
 #include "base/cleanup.h"
+#include "wire/protobuf.h"
 
 #define TRACES_MOST 500 /* that are read */
 #define SPANS_MOST  256 /* of each, that a question has found */
 #define KEYS_MOST   5000
+#define TELL_TRACES 50 /* after so many traces what is new is told */
 
 enum tag_scope {
 	SCOPE_RESOURCE,
@@ -61,8 +63,13 @@ static const char *const intrinsics[] = {
 	"traceDuration",
 };
 
+struct key {
+	struct slice name; /* in the arena of the query */
+	bool told;
+};
+
 struct keys {
-	struct slice *names; /* sorted; in the arena of the query */
+	struct key *rows; /* sorted by name */
 	size_t n, room;
 };
 
@@ -81,7 +88,11 @@ struct listing {
 	struct tempo_hits hits;
 	size_t trace, span, start;
 	bool failed;
+	size_t read; /* traces */
+	struct tempo_progress progress;
 };
+
+static int tell(struct listing *l);
 
 static void key_add(struct listing *l, enum tag_scope scope, struct slice name)
 {
@@ -90,7 +101,7 @@ static void key_add(struct listing *l, enum tag_scope scope, struct slice name)
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		int r = slice_cmp(k->names[middle], name);
+		int r = slice_cmp(k->rows[middle].name, name);
 
 		if (r == 0)
 			return;
@@ -103,13 +114,13 @@ static void key_add(struct listing *l, enum tag_scope scope, struct slice name)
 		return;
 	if (k->n == k->room) {
 		size_t room = k->room ? k->room * 2 : 64;
-		struct slice *more = realloc(k->names, room * sizeof(*more));
+		struct key *more = realloc(k->rows, room * sizeof(*more));
 
 		if (!more) {
 			l->failed = true;
 			return;
 		}
-		k->names = more;
+		k->rows = more;
 		k->room = room;
 	}
 	name = arena_dup(&l->t.arena, name);
@@ -117,8 +128,8 @@ static void key_add(struct listing *l, enum tag_scope scope, struct slice name)
 		l->failed = true;
 		return;
 	}
-	memmove(&k->names[low + 1], &k->names[low], (k->n - low) * sizeof(name));
-	k->names[low] = name;
+	memmove(&k->rows[low + 1], &k->rows[low], (k->n - low) * sizeof(*k->rows));
+	k->rows[low] = (struct key){.name = name};
 	k->n++;
 }
 
@@ -175,7 +186,9 @@ static int set_add(struct listing *l, const struct event_set *set)
 		event_add(l, set->refs[i].batch, &set->refs[i].batch->events[set->refs[i].index]);
 	if (l->failed)
 		return -ENOMEM;
-	return atomic_load(l->t.job->cancel) ? -ECANCELED : 0;
+	if (atomic_load(l->t.job->cancel))
+		return -ECANCELED;
+	return ++l->read % TELL_TRACES == 0 ? tell(l) : 0;
 }
 
 static int on_trace(void *context, const struct trace_summary *summary, struct event_set *set)
@@ -282,109 +295,145 @@ static int found_add(struct listing *l, struct error *error)
 
 /* --- the answer --- */
 
-static void put_scope(const struct listing *l, struct json_writer *w, enum tag_scope scope)
+/* Everything, or what has not been told yet, which is then. */
+static void put_keys(const struct listing *l, struct tempo_message *m, struct keys *k,
+		     uint32_t number, bool fresh)
 {
-	const struct keys *k = &l->keys[scope];
-
-	if (k->n == 0)
-		return;
-	json_begin_object(w);
-	json_put_name(w, "name");
-	json_put_cstr(w, scope_names[scope]);
-	json_put_name(w, "tags");
-	json_begin_array(w);
-	for (size_t i = 0; i < k->n && (!l->asked->limit || i < l->asked->limit); i++)
-		json_put_string(w, k->names[i]);
-	json_end_array(w);
-	json_end_object(w);
+	for (size_t i = 0; i < k->n && (!l->asked->limit || i < l->asked->limit); i++) {
+		if (!fresh || !k->rows[i].told)
+			message_item(m, number, k->rows[i].name);
+		k->rows[i].told = true;
+	}
 }
 
-static void put_second(const struct listing *l, struct json_writer *w)
+static bool has_fresh(const struct listing *l, const struct keys *k)
 {
-	json_put_name(w, "scopes");
-	json_begin_array(w);
-	for (int scope = 0; scope < SCOPES; scope++)
-		put_scope(l, w, scope);
-	if (l->asked->intrinsic) {
-		json_begin_object(w);
-		json_put_name(w, "name");
-		json_put_cstr(w, "intrinsic");
-		json_put_name(w, "tags");
-		json_begin_array(w);
-		for (size_t i = 0; i < ARRAY_SIZE(intrinsics); i++)
-			json_put_cstr(w, intrinsics[i]);
-		json_end_array(w);
-		json_end_object(w);
+	for (size_t i = 0; i < k->n && (!l->asked->limit || i < l->asked->limit); i++)
+		if (!k->rows[i].told)
+			return true;
+	return false;
+}
+
+static void put_second(struct listing *l, struct tempo_message *m, bool fresh)
+{
+	size_t begun;
+
+	message_list(m, "scopes");
+	for (int scope = 0; scope < SCOPES; scope++) {
+		struct keys *k = &l->keys[scope];
+
+		if (k->n == 0 || (fresh && !has_fresh(l, k)))
+			continue;
+		begun = message_begin(m, NULL, 1);
+		message_text(m, "name", 1, slice_cstr(scope_names[scope]));
+		message_list(m, "tags");
+		put_keys(l, m, k, 2, fresh);
+		message_list_end(m);
+		message_end(m, begun);
 	}
-	json_end_array(w);
+	if (l->asked->intrinsic && !fresh) {
+		begun = message_begin(m, NULL, 1);
+		message_text(m, "name", 1, SLICE("intrinsic"));
+		message_list(m, "tags");
+		for (size_t i = 0; i < ARRAY_SIZE(intrinsics); i++)
+			message_item(m, 2, slice_cstr(intrinsics[i]));
+		message_list_end(m);
+		message_end(m, begun);
+	}
+	message_list_end(m);
 }
 
 /* Version 1 knows no scopes. */
-static void put_first(struct listing *l, struct json_writer *w)
+static void put_first(struct listing *l, struct tempo_message *m, bool fresh)
 {
 	for (int scope = 0; scope < SCOPES; scope++)
 		for (size_t i = 0; scope != SCOPE_SPAN && i < l->keys[scope].n; i++)
-			key_add(l, SCOPE_SPAN, l->keys[scope].names[i]);
-	json_put_name(w, "tagNames");
-	json_begin_array(w);
-	for (size_t i = 0; i < l->keys[SCOPE_SPAN].n; i++)
-		json_put_string(w, l->keys[SCOPE_SPAN].names[i]);
-	json_end_array(w);
+			key_add(l, SCOPE_SPAN, l->keys[scope].rows[i].name);
+	message_list(m, "tagNames");
+	put_keys(l, m, &l->keys[SCOPE_SPAN], 1, fresh);
+	message_list_end(m);
+}
+
+static void put(struct listing *l, struct buffer *out, bool fresh)
+{
+	struct tempo_message m = tempo_message(out, l->t.stream);
+	size_t begun = message_begin(&m, NULL, 0);
+
+	if (l->asked->second)
+		put_second(l, &m, fresh);
+	else
+		put_first(l, &m, fresh);
+	tempo_put_metadata_metrics(&m, &l->progress);
+	message_end(&m, begun);
+	out->failed |= l->failed;
+}
+
+static int tell(struct listing *l)
+{
+	struct buffer out = {0};
+
+	if (!l->t.stream)
+		return 0;
+	l->progress.done = MIN(l->read / TELL_TRACES, l->progress.all - 1);
+	put(l, &out, true);
+	return tempo_query_part(&l->t, &out);
 }
 
 static void tags_run(struct query_job *job)
 {
 	struct listing l = {.asked = api_request(job->req)->data};
 	struct buffer out = {0};
-	struct json_writer w = json_write(&out);
 	struct error error = {0};
 	int r = 0;
 
 	tempo_query_init(&l.t, job);
+	l.progress.all = TRACES_MOST / TELL_TRACES;
 	if (l.asked->scopes)
 		r = question_prepare(&l) ? found_add(&l, &error) : newest_add(&l);
 	if (r < 0) {
 		tempo_query_fail(&l.t, r, &error);
 	} else {
-		json_begin_object(&w);
-		if (l.asked->second)
-			put_second(&l, &w);
-		else
-			put_first(&l, &w);
-		json_put_name(&w, "metrics");
-		json_begin_object(&w);
-		json_end_object(&w);
-		json_end_object(&w);
-		out.failed |= l.failed;
+		l.progress.done = l.progress.all;
+		put(&l, &out, false);
 		tempo_query_reply(&l.t, &out);
 	}
 	for (int scope = 0; scope < SCOPES; scope++)
-		free(l.keys[scope].names);
+		free(l.keys[scope].rows);
 	tempo_query_done(&l.t);
+}
+
+static int scope_parse(struct slice text, struct asked *asked, struct error *error)
+{
+	asked->scopes = (1U << SCOPES) - 1;
+	asked->intrinsic = true;
+	if (text.n == 0 || slice_eq(text, SLICE("none")))
+		return 0;
+	if (slice_eq(text, SLICE("intrinsic"))) {
+		asked->scopes = 0;
+		return 0;
+	}
+	asked->intrinsic = false;
+	for (int scope = 0; scope < SCOPES; scope++)
+		if (slice_eq(text, slice_cstr(scope_names[scope]))) {
+			asked->scopes = 1U << scope;
+			return 0;
+		}
+	return error_set(error, -EINVAL,
+			 "invalid scope: one of resource, span, event, link, instrumentation and "
+			 "intrinsic is wanted");
 }
 
 static bool scope_read(struct http_request *req, struct asked *asked)
 {
-	struct slice text;
+	struct slice text = {0};
+	struct error error = {0};
 	int r = http_query_get(req, "scope", &text);
 
-	asked->scopes = (1U << SCOPES) - 1;
-	asked->intrinsic = true;
-	if (r == 0 || (r > 0 && (text.n == 0 || slice_eq(text, SLICE("none")))))
+	if (r < 0) /* as good as any other wrong word */
+		text = SLICE("?");
+	if (scope_parse(text, asked, &error) == 0)
 		return true;
-	if (r > 0 && slice_eq(text, SLICE("intrinsic"))) {
-		asked->scopes = 0;
-		return true;
-	}
-	asked->intrinsic = false;
-	for (int scope = 0; r > 0 && scope < SCOPES; scope++)
-		if (slice_eq(text, slice_cstr(scope_names[scope]))) {
-			asked->scopes = 1U << scope;
-			return true;
-		}
-	http_reply_text(req, 400,
-			"invalid scope: one of resource, span, event, link, instrumentation and "
-			"intrinsic is wanted");
+	http_reply_text(req, 400, "%s", error.text);
 	return false;
 }
 
@@ -412,4 +461,64 @@ void tempo_tags_v1(struct http_request *req, struct api *api)
 void tempo_tags_v2(struct http_request *req, struct api *api)
 {
 	tags_start(req, api, true);
+}
+
+/* SearchTagsRequest { scope = 1, query = 2, start = 3, end = 4, maxTagsPerScope = 5 } */
+static int tags_read(struct http_request *req, struct slice question, struct query_request *q,
+		     bool second, struct error *error)
+{
+	struct asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
+	struct pb_reader reader = pb_open(question);
+	struct slice scope = {0};
+	uint64_t from = 0, to = 0;
+	struct pb_field f;
+	int r;
+
+	if (!asked)
+		return -ENOMEM;
+	asked->second = second;
+	q->text = SLICE("");
+	while (pb_next(&reader, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			scope = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_BYTES))
+			q->text = f.bytes;
+		else if (f.tag == PB_TAG(3, PB_VARINT))
+			from = f.value;
+		else if (f.tag == PB_TAG(4, PB_VARINT))
+			to = f.value;
+		else if (f.tag == PB_TAG(5, PB_VARINT))
+			asked->limit = f.value;
+	}
+	if (reader.bad)
+		return error_set(error, -EINVAL, "the request is not well-formed protobuf");
+	api_request(req)->data = asked;
+	r = scope_parse(scope, asked, error);
+	return r == 0 ? tempo_window(from, to, &q->range, error) : r;
+}
+
+static int first_read(struct http_request *req, struct slice question, struct query_request *q,
+		      struct error *error)
+{
+	return tags_read(req, question, q, false, error);
+}
+
+static int second_read(struct http_request *req, struct slice question, struct query_request *q,
+		       struct error *error)
+{
+	return tags_read(req, question, q, true, error);
+}
+
+void tempo_stream_tags_v1(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {first_read, tags_run};
+
+	tempo_stream_open(req, api, &method);
+}
+
+void tempo_stream_tags_v2(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {second_read, tags_run};
+
+	tempo_stream_open(req, api, &method);
 }

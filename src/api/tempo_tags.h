@@ -8,4 +8,8 @@
 void tempo_tags_v1(struct http_request *req, struct api *api);
 void tempo_tags_v2(struct http_request *req, struct api *api);
 
+/* tempopb.StreamingQuerier/SearchTags and SearchTagsV2: in admit. */
+void tempo_stream_tags_v1(struct http_request *req, struct api *api);
+void tempo_stream_tags_v2(struct http_request *req, struct api *api);
+
 #endif

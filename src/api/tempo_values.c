@@ -8,17 +8,26 @@
 #include <stdlib.h>
 
 #include "api/tempo_query.h"
+#include "api/tempo_slices.h"
 #include "base/cleanup.h"
+#include "wire/protobuf.h"
 
 #define VALUES_MOST   10000
-#define ELEMENTS_MOST 1024 /* of one list, such as the names of a span's events */
+#define KEPT_MOST     (4 * VALUES_MOST) /* before those that stand twice are left out */
+#define ELEMENTS_MOST 1024              /* of one list, such as the names of a span's events */
+
+struct listed {
+	struct value value; /* in the arena of the query */
+	bool told;
+};
 
 struct listing {
 	struct tempo_query t;
 	bool second; /* version 2: with types */
 	size_t limit;
-	struct value *values; /* in t.arena */
+	struct listed *values;
 	size_t n, room;
+	struct tempo_progress progress;
 };
 
 static int listing_put(struct listing *l, struct value v)
@@ -27,14 +36,15 @@ static int listing_put(struct listing *l, struct value v)
 		return 0;
 	if (l->n == l->room) {
 		size_t room = l->room ? l->room * 2 : 64;
-		struct value *more = realloc(l->values, room * sizeof(*more));
+		struct listed *more = realloc(l->values, room * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		l->values = more;
 		l->room = room;
 	}
-	if (!value_dup(&l->t.arena, v, &l->values[l->n]))
+	l->values[l->n] = (struct listed){0};
+	if (!value_dup(&l->t.arena, v, &l->values[l->n].value))
 		return -ENOMEM;
 	l->n++;
 	return 0;
@@ -52,7 +62,7 @@ static int on_row(void *context, const struct value *values, const double *plus_
 	struct listing *l = context;
 	int r = 0;
 
-	if (l->n >= VALUES_MOST)
+	if (l->n >= KEPT_MOST)
 		return 0;
 	if (values[0].type != V_LIST)
 		return listing_put(l, values[0]);
@@ -64,19 +74,23 @@ static int on_row(void *context, const struct value *values, const double *plus_
 
 static int order(const void *a, const void *b)
 {
-	return value_order(*(const struct value *)a, *(const struct value *)b);
+	const struct listed *x = a, *y = b;
+	int r = value_order(x->value, y->value);
+
+	return r ? r : y->told - x->told;
 }
 
-static void sort(struct listing *l)
+/* Sorts, and leaves out what stands twice, and what is too much. */
+static void tidy(struct listing *l)
 {
 	size_t kept = 0;
 
 	if (l->n > 1)
 		qsort(l->values, l->n, sizeof(*l->values), order);
 	for (size_t i = 0; i < l->n; i++)
-		if (kept == 0 || value_order(l->values[kept - 1], l->values[i]) != 0)
+		if (kept == 0 || value_order(l->values[kept - 1].value, l->values[i].value) != 0)
 			l->values[kept++] = l->values[i];
-	l->n = MIN(kept, l->limit);
+	l->n = MIN(kept, (size_t)VALUES_MOST);
 }
 
 static const char *tag_type(struct value v)
@@ -89,41 +103,36 @@ static const char *tag_type(struct value v)
 	return names[v.type] ? names[v.type] : "string";
 }
 
-static void put_value(struct listing *l, struct json_writer *w, struct value v)
+static void put_value(struct listing *l, struct tempo_message *m, struct value v)
 {
 	struct slice text = v.type == V_STRING ? value_slice(v) : value_format(&l->t.arena, v);
+	size_t begun;
 
 	if (!l->second) {
-		json_put_string(w, text);
+		message_item(m, 1, text);
 		return;
 	}
-	json_begin_object(w);
-	json_put_name(w, "type");
-	json_put_cstr(w, tag_type(v));
-	if (text.n) {
-		json_put_name(w, "value");
-		json_put_string(w, text);
-	}
-	json_end_object(w);
+	begun = message_begin(m, NULL, 1);
+	message_text(m, "type", 1, slice_cstr(tag_type(v)));
+	message_text(m, "value", 2, text);
+	message_end(m, begun);
 }
 
-static void reply(struct listing *l, const struct query_stats *stats)
+/* All of them, or those that have not been told yet, which are then. */
+static void put(struct listing *l, struct buffer *out, bool fresh)
 {
-	struct buffer out = {0};
-	struct json_writer w = json_write(&out);
+	struct tempo_message m = tempo_message(out, l->t.stream);
+	size_t begun = message_begin(&m, NULL, 0);
 
-	sort(l);
-	json_begin_object(&w);
-	json_put_name(&w, "tagValues");
-	json_begin_array(&w);
-	for (size_t i = 0; i < l->n; i++)
-		put_value(l, &w, l->values[i]);
-	json_end_array(&w);
-	json_put_name(&w, "metrics");
-	json_begin_object(&w);
-	json_end_object(&w);
-	json_end_object(&w);
-	tempo_query_reply(&l->t, &out);
+	message_list(&m, "tagValues");
+	for (size_t i = 0; i < l->n && i < l->limit; i++) {
+		if (!fresh || !l->values[i].told)
+			put_value(l, &m, l->values[i].value);
+		l->values[i].told = true;
+	}
+	message_list_end(&m);
+	tempo_put_metadata_metrics(&m, &l->progress);
+	message_end(&m, begun);
 }
 
 /* --- the question --- */
@@ -223,28 +232,64 @@ static bool listed_whole(struct listing *l, struct slice tag)
 	return true;
 }
 
+/* A slice of time after the other where somebody waits for the first; else all at once. */
+static int values_find(struct listing *l, struct error *error)
+{
+	struct tempo_slices slices = {.ranges = {l->t.job->request.range}, .n = 1};
+	const struct snapshot *snapshot;
+	int r = 0;
+
+	if (l->t.stream) {
+		r = tempo_query_snapshot(&l->t, &snapshot);
+		if (r == 0)
+			r = tempo_slices(snapshot, l->t.job->request.range, 0, &slices);
+	}
+	l->progress.all = slices.n;
+	for (size_t i = 0; r == 0 && i < slices.n; i++) {
+		struct query_run run = {
+			.range = slices.ranges[i], .begin = on_begin, .row = on_row, .context = l};
+		struct query_stats stats = {0};
+		struct buffer out = {0};
+
+		r = tempo_query_run(&l->t, &run, &stats, error);
+		l->progress.done++;
+		if (r < 0)
+			break;
+		tidy(l);
+		if (!l->t.stream || i + 1 == slices.n)
+			continue;
+		put(l, &out, true);
+		r = tempo_query_part(&l->t, &out);
+	}
+	return r;
+}
+
 static void values_run(struct query_job *job)
 {
 	const struct asked *asked = api_request(job->req)->data;
-	struct listing l = {.second = asked->second};
-	struct query_run run = {.begin = on_begin, .row = on_row, .context = &l};
-	struct query_stats stats = {0};
+	struct listing l = {.second = asked->second, .progress = {.done = 1, .all = 1}};
+	struct buffer out = {0};
 	struct error error = {0};
 	int r = 0;
 
 	tempo_query_init(&l.t, job);
 	l.limit = asked->limit && asked->limit < VALUES_MOST ? asked->limit : VALUES_MOST;
-	if (!listed_whole(&l, asked->tag)) {
+	if (listed_whole(&l, asked->tag)) {
+		tidy(&l);
+	} else {
 		r = question_prepare(&l, asked->tag);
+		l.progress.done = r == 0 ? 0 : 1;
 		if (r == 0)
-			r = tempo_query_run(&l.t, &run, &stats, &error);
+			r = values_find(&l, &error);
 		else if (r == -EINVAL)
 			r = 0; /* there is no such tag */
 	}
-	if (r < 0)
+	if (r < 0) {
 		tempo_query_fail(&l.t, r, &error);
-	else
-		reply(&l, &stats);
+	} else {
+		put(&l, &out, false);
+		tempo_query_reply(&l.t, &out);
+	}
 	free(l.values);
 	tempo_query_done(&l.t);
 }
@@ -278,4 +323,63 @@ void tempo_values_v1(struct http_request *req, struct api *api)
 void tempo_values_v2(struct http_request *req, struct api *api)
 {
 	values_start(req, api, true);
+}
+
+/* SearchTagValuesRequest { tagName = 1, query = 2, start = 4, end = 5, maxTagValues = 6 } */
+static int values_read(struct http_request *req, struct slice question, struct query_request *q,
+		       bool second, struct error *error)
+{
+	struct asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
+	struct pb_reader reader = pb_open(question);
+	uint64_t from = 0, to = 0;
+	struct pb_field f;
+
+	if (!asked)
+		return -ENOMEM;
+	asked->second = second;
+	q->text = SLICE("");
+	while (pb_next(&reader, &f)) {
+		if (f.tag == PB_TAG(1, PB_BYTES))
+			asked->tag = f.bytes;
+		else if (f.tag == PB_TAG(2, PB_BYTES))
+			q->text = f.bytes;
+		else if (f.tag == PB_TAG(4, PB_VARINT))
+			from = f.value;
+		else if (f.tag == PB_TAG(5, PB_VARINT))
+			to = f.value;
+		else if (f.tag == PB_TAG(6, PB_VARINT))
+			asked->limit = f.value;
+	}
+	if (reader.bad)
+		return error_set(error, -EINVAL, "the request is not well-formed protobuf");
+	if (asked->tag.n == 0 || asked->tag.n > TEMPO_TEXT_MOST)
+		return error_set(error, -EINVAL, "invalid tagName");
+	api_request(req)->data = asked;
+	return tempo_window(from, to, &q->range, error);
+}
+
+static int first_read(struct http_request *req, struct slice question, struct query_request *q,
+		      struct error *error)
+{
+	return values_read(req, question, q, false, error);
+}
+
+static int second_read(struct http_request *req, struct slice question, struct query_request *q,
+		       struct error *error)
+{
+	return values_read(req, question, q, true, error);
+}
+
+void tempo_stream_values_v1(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {first_read, values_run};
+
+	tempo_stream_open(req, api, &method);
+}
+
+void tempo_stream_values_v2(struct http_request *req, struct api *api)
+{
+	static const struct tempo_method method = {second_read, values_run};
+
+	tempo_stream_open(req, api, &method);
 }

@@ -8,4 +8,8 @@
 void tempo_values_v1(struct http_request *req, struct api *api);
 void tempo_values_v2(struct http_request *req, struct api *api);
 
+/* tempopb.StreamingQuerier/SearchTagValues and SearchTagValuesV2: in admit. */
+void tempo_stream_values_v1(struct http_request *req, struct api *api);
+void tempo_stream_values_v2(struct http_request *req, struct api *api);
+
 #endif

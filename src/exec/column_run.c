@@ -52,6 +52,8 @@ int column_run(struct query_at *run, const struct plan_node *node, const struct 
 
 	if (!q || !s)
 		return -ENOMEM;
+	if (run->options->only)
+		return -EOPNOTSUPP;
 	r = node->op == PLAN_SERIES ? series_steps_init(&steps, run, node) : 0;
 	if (r < 0)
 		return r;

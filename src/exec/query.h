@@ -90,6 +90,10 @@ struct query_stats {
 
 struct query_run {
 	const struct snapshot *snapshot;
+	/* Only these traces are looked at, by whoever knows that no other can answer; NULL: all.
+	 * For queries whose rows are those of single traces. */
+	const struct trace_id *only;
+	size_t only_n;
 	int64_t now_ns;          /* wall clock: what `last 1h` and rates are relative to */
 	struct plan_range range; /* where the text says none; 0, 0: everything */
 	int64_t step_ns;         /* of series where the text says none; 0: a good one is chosen */

@@ -271,6 +271,8 @@ static void *work(void *argument)
 	const struct scan scan = {
 		.part = p->number,
 		.parts = p->parts,
+		.only = p->shared->run->options->only,
+		.only_n = p->shared->run->options->only_n,
 		.group = on_group,
 		.trace = on_trace,
 		.context = p,

@@ -265,14 +265,123 @@ static int scan_groups(struct scanning *s)
 	return r;
 }
 
+/* --- traces that somebody has named --- */
+
+/* Where one of them may begin. */
+struct whereabouts {
+	uint32_t segment, group;
+	struct trace_id id;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct whereabouts *x = a, *y = b;
+
+	if (x->segment != y->segment)
+		return x->segment < y->segment ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return memcmp(x->id.b, y->id.b, sizeof(x->id.b));
+}
+
+static int by_id(const void *key, const void *element)
+{
+	const struct whereabouts *w = element;
+
+	return memcmp(((const struct trace_id *)key)->b, w->id.b, sizeof(w->id.b));
+}
+
+struct named {
+	struct whereabouts *places;
+	size_t n, capacity;
+};
+
+/* Finds the groups, or visits the trace where it lies in several places. */
+static int name_look_up(struct scanning *s, struct trace_id id, struct named *named)
+{
+	struct view *v = s->snapshot->view;
+	int r = view_is_split(v, id);
+
+	if (r < 0)
+		return r;
+	if (r > 0 || snapshot_in_heads(s->snapshot, id))
+		return visit_whole(s, id);
+	for (size_t i = 0; i < v->segment_n; i++) {
+		uint32_t groups[SEGMENT_MAX_CANDIDATES];
+		int n = segment_candidates(v->segments[i]->segment, id, groups);
+
+		if (n < 0)
+			return n;
+		if (!vec_reserve(&named->places, &named->capacity, named->n + (size_t)n,
+				 sizeof(*named->places)))
+			return -ENOMEM;
+		for (int k = 0; k < n; k++)
+			named->places[named->n++] =
+				(struct whereabouts){(uint32_t)i, groups[k], id};
+	}
+	return 0;
+}
+
+/* Those of one group. */
+static int names_visit(struct scanning *s, struct segment_group *g,
+		       const struct whereabouts *places, size_t n)
+{
+	const struct group_zone *zone = group_zone(g);
+	const struct group_piece *pieces;
+	uint32_t all, whole = 0;
+	int r = group_pieces(g, &pieces, &all);
+
+	if (r == 0 && !vec_reserve(&s->pieces, &s->piece_capacity, all + 1, sizeof(*s->pieces)))
+		r = -ENOMEM;
+	for (uint32_t i = zone->continues ? 1 : 0; r == 0 && i < all; i++) {
+		if (!bsearch(&pieces[i].id, places, n, sizeof(*places), by_id))
+			continue;
+		if (zone->continued && i + 1 == all)
+			r = visit_whole(s, pieces[i].id);
+		else
+			s->pieces[whole++] = i;
+	}
+	return r == 0 ? show_pieces(s, g, pieces, whole) : r;
+}
+
+static int scan_names(struct scanning *s)
+{
+	const struct scan *scan = s->scan;
+	size_t parts = MAX(scan->parts, 1U), to;
+	struct named named = {0};
+	int r = 0;
+
+	/* Neighbours stay together: they may lie in one group. */
+	for (size_t i = scan->only_n * scan->part / parts;
+	     r == 0 && i < scan->only_n * (scan->part + 1) / parts; i++)
+		r = name_look_up(s, scan->only[i], &named);
+	if (r == 0 && named.n > 1)
+		qsort(named.places, named.n, sizeof(*named.places), by_place);
+	for (size_t from = 0; r == 0 && from < named.n; from = to) {
+		const struct whereabouts *first = &named.places[from];
+		_cleanup_(group_closep)
+		struct segment_group *g = NULL;
+
+		for (to = from + 1; to < named.n && named.places[to].segment == first->segment &&
+				    named.places[to].group == first->group;)
+			to++;
+		r = group_open(s->snapshot->view->segments[first->segment]->segment, first->group,
+			       &g);
+		if (r == 0)
+			r = names_visit(s, g, first, to - from);
+	}
+	free(named.places);
+	return r;
+}
+
 int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
 {
 	struct scanning s = {.snapshot = snapshot, .scan = scan};
 	int r;
 
 	id_set_init(&s.seen);
-	r = scan_groups(&s);
-	if (r == 0)
+	r = scan->only ? scan_names(&s) : scan_groups(&s);
+	if (r == 0 && !scan->only)
 		r = scan->apart ? scan_heads(&s) : scan_joint(&s);
 	id_set_done(&s.seen);
 	free(s.pieces);

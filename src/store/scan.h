@@ -23,6 +23,11 @@ struct scan {
 	 * those of a head through `trace`, what it has of a trace at a time. */
 	bool apart;
 
+	/* Only these traces, for whoever knows them: each group that has some is opened once.  Not
+	 * with `rows`.  NULL: all. */
+	const struct trace_id *only;
+	size_t only_n;
+
 	/* Pieces that are whole traces, in a group: indices into group_pieces().  NULL: they come
 	 * through `trace`, too.  Anything but 0 ends the scan and is returned. */
 	int (*group)(void *context, struct segment_group *group, const uint32_t *pieces,

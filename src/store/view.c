@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "store/group.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 
@@ -52,6 +53,46 @@ struct view_segment *view_segment_unref(struct view_segment *s)
 }
 
 /* --- views --- */
+
+int view_segment_is_plain(struct view_segment *s)
+{
+	const struct segment_info *info = segment_info(s->segment);
+	const struct segment_tables *tables;
+	const struct shapes *shapes;
+	int r = atomic_load(&s->plain);
+
+	if (info->rows == info->blocks)
+		return 1; /* ends are rows, too */
+	if (r > 0)
+		return r - 1;
+	r = segment_pin(s->segment, &tables);
+	if (r < 0)
+		return r;
+	shapes = tables_shapes(tables);
+	r = 1;
+	for (uint32_t i = 0; r == 1 && i < shapes->n; i++)
+		r = shapes->rows[i].type != EVENT_END;
+	segment_unpin(s->segment);
+	atomic_store(&s->plain, (uint8_t)(r + 1));
+	return r;
+}
+
+int snapshot_is_plain(const struct snapshot *s)
+{
+	const struct view *v = s->view;
+	int r = 1;
+
+	for (size_t i = 0; r == 1 && i < v->segment_n; i++)
+		r = view_segment_is_plain(v->segments[i]);
+	/* Only native requests have ends, and nothing else. */
+	for (size_t h = 0; r == 1 && h < v->head_n; h++)
+		for (uint32_t i = 0; r == 1 && i < s->marks[h].batches; i++) {
+			const struct batch *b = runs_batch(&v->heads[h]->runs, i);
+
+			r = b->event_n == 0 || b->events[0].format != FORMAT_NATIVE;
+		}
+	return r;
+}
 
 struct view *view_new(size_t segments)
 {

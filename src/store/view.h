@@ -25,7 +25,8 @@ struct view_segment {
 	 * can be compared with them without reading.  NULL: not kept. */
 	uint64_t *hashes;
 	size_t hash_n;
-	_Atomic bool damaged; /* something in it could not be read: compaction leaves it alone */
+	_Atomic uint8_t plain; /* view_segment_is_plain() has found: 1 no, 2 yes */
+	_Atomic bool damaged;  /* something in it could not be read: compaction leaves it alone */
 	/* Its services, counted when first asked for (store/overview.c). */
 	pthread_mutex_t services_lock;
 	struct service_tally *services;
@@ -56,6 +57,10 @@ struct view_segment *view_segment_new(const struct manifest_segment *row, struct
 				      uint64_t *hashes, size_t hash_n);
 struct view_segment *view_segment_ref(struct view_segment *s);
 struct view_segment *view_segment_unref(struct view_segment *s);
+
+/* Did every span in it come in one piece, with no begins and ends (EVENT_END)?  1, 0, or a negative
+ * errno.  Any thread. */
+int view_segment_is_plain(struct view_segment *s);
 
 /* An empty view with room for so many segments, so that filling it cannot fail.  NULL: out of
  * memory. */
@@ -119,6 +124,9 @@ int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_
 
 int snapshot_trace_pages_bare(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
 			      void *context);
+
+/* Is nothing there that came as a begin and an end?  1, 0, or a negative errno. */
+int snapshot_is_plain(const struct snapshot *s);
 
 /* Has a head rows of it? */
 bool snapshot_in_heads(const struct snapshot *s, struct trace_id id);

@@ -31,9 +31,17 @@ def span_set(value):
     return value['matched'], frozenset(span(s) for s in value['spans'])
 
 
+def service_stats(value):
+    """(spans, of them failed) by service."""
+    for one in value.values():
+        assert set(one) <= {'spanCount', 'errorCount'} and all(isinstance(n, int) and n > 0 for n in one.values()), value
+    return {service: (one['spanCount'], one.get('errorCount', 0)) for service, one in value.items()}
+
+
 def trace(value):
     """(about the trace, how many spans matched, those that are shown)"""
     assert set(value) <= TRACE, value
+    service_stats(value.get('serviceStats', {}))
     sets = [span_set(s) for s in value.get('spanSets', [])]
     assert ('spanSet' in value) == bool(sets)
     if sets:

@@ -132,6 +132,9 @@ def test_a_search_finds_what_tempo_found(loaded, entry):
             assert len(shown) == matched and all(is_shown(span, shown) for span in theirs[one][2])
         else:
             assert len(shown) == spans_most
+    ours, theirs = ({t['traceID']: tempo_answers.service_stats(t.get('serviceStats', {})) for t in json.loads(b)['traces']}
+                    for b in (body, body_of(entry)))
+    assert all(ours[one] == theirs[one] for one in set(ours) & set(theirs) if theirs[one])
 
 
 @pytest.mark.parametrize('query', ['q={}&limit=0', 'q={}&limit=100001', 'q={}&limit=-1', 'q={}&spss=x', 'q={}&start=2&end=1', 'q={}&start=x',
