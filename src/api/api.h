@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 struct ingest;
+struct mcp_door;
 struct query_jobs;
 struct span_consumer;
 struct route;
@@ -39,6 +40,7 @@ struct api {
 	struct pool *pool; /* does what walks through the store */
 	struct query_jobs *queries;
 	struct span_consumer *spans; /* NULL: no span metrics */
+	struct mcp_door *mcp;        /* NULL: off */
 	bool auth;                   /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
 	int64_t started_ns;
 	/* Real ones, by bit number of enum service; 0: off, or not known yet.  The first requests

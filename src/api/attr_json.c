@@ -13,7 +13,7 @@ static const char *const type_names[] = {
 };
 
 /* Decoders refuse values nested deeper than DECODE_DEPTH_MAX, so this ends. */
-static void value_json(struct json_writer *w, const struct batch *b, const struct attr *a)
+void attr_json_value(struct json_writer *w, const struct batch *b, const struct attr *a)
 {
 	switch (a->type) {
 	case VALUE_STRING:
@@ -39,7 +39,7 @@ static void value_json(struct json_writer *w, const struct batch *b, const struc
 	case VALUE_ARRAY:
 		json_begin_array(w);
 		for (uint32_t i = 0; i < a->children.count; i++)
-			value_json(w, b, &b->nested[a->children.first + i]);
+			attr_json_value(w, b, &b->nested[a->children.first + i]);
 		json_end_array(w);
 		break;
 	case VALUE_KVLIST:
@@ -61,6 +61,6 @@ void attr_json(struct json_writer *w, const struct batch *b, const struct attr *
 	json_put_name(w, "type");
 	json_put_cstr(w, a->type < ARRAY_SIZE(type_names) ? type_names[a->type] : "unknown");
 	json_put_name(w, "value");
-	value_json(w, b, a);
+	attr_json_value(w, b, a);
 	json_end_object(w);
 }

@@ -9,6 +9,7 @@
 #include "api/jaeger_metrics.h"
 #include "api/jaeger_traces.h"
 #include "api/jaeger_v3.h"
+#include "api/mcp_post.h"
 #include "api/metrics.h"
 #include "api/openapi.h"
 #include "api/query_post.h"
@@ -20,6 +21,7 @@
 #include "api/tempo_tags.h"
 #include "api/tempo_trace.h"
 #include "api/tempo_values.h"
+#include "api/tool_post.h"
 #include "api/trace_get.h"
 #include "api/tracepoints.h"
 #include "api/zipkin_lists.h"
@@ -166,6 +168,11 @@ const struct route routes[] = {
 	{"GET", "/api/v1/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, traces_get},
 	{"GET", "/api/v1/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, trace_get},
 	{"GET", "/api/v1/bulk", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, bulk_get},
+	{"GET", "/api/v1/tools", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, tools_get},
+	{"POST", "/api/v1/tools/{name}", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY,
+	 "application/json", tool_post},
+	{"POST", "/api/mcp", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY, "application/json",
+	 mcp_post},
 	{"GET", "/api/v1/export", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, export_get},
 	{"POST", "/api/v1/backup", SERVICE_HTTP, ROLE_ADMIN, ROUTE_NO_BODY, "application/json",
 	 backup_post},

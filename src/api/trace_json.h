@@ -28,4 +28,7 @@ bool trace_json_next(struct trace_json *j, struct buffer *out);
 /* An attribute as {"key":…,"type":…,"value":…}. */
 void attr_json(struct json_writer *w, const struct batch *b, const struct attr *a);
 
+/* Its value alone. */
+void attr_json_value(struct json_writer *w, const struct batch *b, const struct attr *a);
+
 #endif

@@ -14,6 +14,7 @@ extern const struct command command_make_trace;
 extern const struct command command_query;
 extern const struct command command_explain;
 extern const struct command command_check;
+extern const struct command command_mcp;
 extern const struct command command_tracepoints;
 extern const struct command command_services;
 extern const struct command command_skew;

@@ -28,6 +28,7 @@ const struct command *const commands[] = {
 	&command_services,
 	&command_traces,
 	&command_trace,
+	&command_mcp,
 	&command_lint,
 	&command_fmt,
 	&command_infer,

@@ -24,6 +24,7 @@ struct config {
 	const char *listen;
 	int64_t otlp_grpc_port, otlp_http_port, zipkin_port, http_port, jaeger_grpc_port,
 		tempo_port;
+	bool mcp;
 	const char *port_file;
 	struct option_list hosts, cors_origins;
 	/* access */

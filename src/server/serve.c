@@ -15,6 +15,7 @@
 
 #include "api/api.h"
 #include "api/backup.h"
+#include "api/mcp_post.h"
 #include "api/query_jobs.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -56,6 +57,7 @@ struct server {
 	struct http_server *http;
 	struct listeners listeners;
 	struct api api;
+	struct mcp_door mcp;
 	int ports[SERVICE_COUNT]; /* as in api */
 	sigset_t signals;
 	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
@@ -68,6 +70,7 @@ static void server_done(struct server *s)
 {
 	s->http = http_server_stop(s->http, 0);
 	s->queries = query_jobs_free(s->queries);
+	mcp_door_done(&s->mcp);
 	s->pool = pool_stop(s->pool);
 	s->spans = span_consumer_stop(s->spans);
 	s->ingest = ingest_close(s->ingest);
@@ -207,6 +210,11 @@ static int server_open(struct server *s, struct error *error)
 	s->api.pool = s->pool;
 	s->api.queries = s->queries;
 	s->api.spans = s->spans;
+	if (c->mcp) {
+		if (mcp_door_init(&s->mcp, c->cors_origins.items) < 0)
+			return error_set(error, -ENOMEM, "cannot start: out of memory");
+		s->api.mcp = &s->mcp;
+	}
 	s->api.auth = c->auth;
 	s->api.tls = c->tls_cert != NULL;
 	s->api.started_ns = clock_wall_ns();

@@ -51,7 +51,7 @@ def guarded(causet, tmp_path_factory):
         'very long': ('Bearer ' + 'x' * 8000, None),
     })
     time.sleep(1.1)  # until 'late' is
-    with Server(causet, folder, '--auth') as server:
+    with Server(causet, folder, '--auth', '--mcp') as server:
         yield server, bearers
 
 
@@ -141,7 +141,8 @@ def test_what_is_open_says_nothing_about_the_data(guarded):
         assert status == 200 and len(body) < 20
 
 
-def test_without_authentication_everybody_on_this_machine_is_let_in(causet, server):
+def test_without_authentication_everybody_on_this_machine_is_let_in(causet, start_server):
+    server = start_server('--mcp')
     for route in routes_of(causet):
         port = route['ports'][-1]
         if is_grpc(route):

@@ -112,6 +112,11 @@ def test_answers_are_as_the_description_says(shop, start_server, causet):
     assert check('POST', '/api/tracepoints', {'text': 'Tracepoint = { }'})[0] == 400
     assert check('DELETE', '/api/tracepoints/{name}', at='/api/tracepoints/Described')[0] == 200
     assert check('DELETE', '/api/tracepoints/{name}', at='/api/tracepoints/Described')[0] == 404
+    assert check('GET', '/api/v1/tools')[0] == 200
+    assert check('POST', '/api/v1/tools/{name}', {'limit': 2}, at='/api/v1/tools/services')[0] == 200
+    assert check('POST', '/api/v1/tools/{name}', {'limits': 2}, at='/api/v1/tools/services')[0] == 400
+    assert check('POST', '/api/v1/tools/{name}', {}, at='/api/v1/tools/serviced')[0] == 404
+    assert check('POST', '/api/mcp', {'jsonrpc': '2.0', 'id': 1, 'method': 'initialize'})[0] in (200, 404)
     status, _, lines = post(shop, {'query': queries[1]}, headers=NDJSON)
     for line in lines.splitlines():
         described.check('POST', '/api/query', 200, json.loads(line), 'application/x-ndjson')
@@ -124,7 +129,7 @@ def test_answers_are_as_the_description_says(shop, start_server, causet):
 def test_the_description_names_every_route_of_the_query_api(causet, shop):
     done = subprocess.run([causet, 'serve', '--print-routes'], capture_output=True, text=True, check=True)
     ours = {(r['method'], r['path']) for r in map(json.loads, done.stdout.splitlines())
-            if re.match(r'/api/(query|tracepoints|openapi)', r['path'])}
+            if re.match(r'/api/(query|tracepoints|openapi|mcp|v1/tools)', r['path'])}
     paths = Description(shop).document['paths']
     assert ours == {(method.upper(), path) for path, item in paths.items() for method in item}
 
