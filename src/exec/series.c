@@ -73,13 +73,16 @@ int series_steps_init(struct series_steps *s, struct query_at *run, const struct
 	if (!range.from_ns)
 		range.from_ns = stored.from_ns;
 	if (!range.to_ns)
-		range.to_ns = MAX(stored.to_ns, range.from_ns + 1);
+		range.to_ns = MAX(stored.to_ns, range.from_ns);
+	/* Nothing is stored from before 1970, and differences stay in range. */
+	range.from_ns = MIN(MAX(range.from_ns, (int64_t)0), INT64_MAX - 1);
+	range.to_ns = MAX(range.to_ns, range.from_ns + 1);
 	if (step <= 0)
 		step = run->options->step_ns;
 	if (step <= 0)
 		step = chosen_step(range.to_ns - range.from_ns);
 	*s = (struct series_steps){.step_ns = step, .from_ns = range.from_ns / step * step};
-	n = (range.to_ns - s->from_ns + step - 1) / step;
+	n = (range.to_ns - s->from_ns - 1) / step + 1;
 	if (n > SERIES_STEPS_MOST)
 		return error_set(
 			run->error, -EINVAL,
