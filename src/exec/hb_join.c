@@ -23,6 +23,8 @@ int anchors_before(struct trace_at *at, struct element a, struct element b)
 	int r;
 
 	if (at->light) {
+		if (a.kind != ELEMENT_BLOCK || b.kind != ELEMENT_BLOCK)
+			return -EAGAIN;
 		r = light_before(at, a.index, b.index, &clock);
 		if (r > 0 && clock && !noted)
 			note_clock(at);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "core/hash.h"
-#include "exec/light_trace.h"
+#include "exec/light_int.h"
 #include "model/process_identity.h"
 
 /* --- processes of a segment --- */
@@ -85,11 +85,17 @@ static uint64_t ended(const struct light_trace *l, uint32_t block)
 }
 
 /* It began, ended, and not before it began. */
+bool light_row_timed(const struct light_trace *l, uint32_t row)
+{
+	uint64_t from = l->times[row], to = from + l->durations[row];
+
+	return from != 0 && to >= from && to <= (uint64_t)INT64_MAX &&
+	       tables_shapes(l->tables)->rows[l->codes[row]].has_end;
+}
+
 static bool is_timed(const struct light_trace *l, uint32_t block)
 {
-	uint64_t from = began(l, block), to = ended(l, block);
-
-	return from != 0 && to >= from && to <= (uint64_t)INT64_MAX && shape_at(l, block)->has_end;
+	return light_row_timed(l, l->rows[block]);
 }
 
 int light_thread(struct trace_at *at, uint32_t block, uint64_t *ret_thread)
@@ -126,24 +132,27 @@ static int one_unit(struct trace_at *at, uint32_t x, uint32_t y)
 	return r < 0 ? r : a == b;
 }
 
-uint16_t light_bits(const struct light_trace *l, uint32_t block)
+uint16_t light_row_bits(const struct light_trace *l, uint32_t row, uint32_t parent_row)
 {
-	uint32_t up = l->trace.blocks[block].parent;
-	const struct shape *child = shape_at(l, block), *parent = shape_at(l, up);
+	const struct shape *shapes = tables_shapes(l->tables)->rows;
+	const struct shape *child = &shapes[l->codes[row]], *parent = &shapes[l->codes[parent_row]];
 	bool same = l->processes[child->resource] == l->processes[parent->resource];
 	bool remote = !same || ((child->kind == KIND_SERVER || child->kind == KIND_CONSUMER) &&
 				(parent->kind == KIND_CLIENT || parent->kind == KIND_PRODUCER));
-	uint16_t bits = 0;
+	uint16_t bits = remote ? BLOCK_REMOTE_PARENT : 0;
 
-	if (remote)
-		bits |= BLOCK_REMOTE_PARENT;
 	if (remote && (child->kind == KIND_CONSUMER || parent->kind == KIND_PRODUCER))
 		return bits | BLOCK_MESSAGE;
-	if (!same || began(l, block) <= ended(l, up))
+	if (!same || l->times[row] <= l->times[parent_row] + l->durations[parent_row])
 		bits |= BLOCK_IN_PARENT;
-	if (remote && l->durations[l->rows[block]] <= l->durations[l->rows[up]])
+	if (remote && l->durations[row] <= l->durations[parent_row])
 		bits |= BLOCK_ENDS_IN_PARENT;
 	return bits;
+}
+
+static uint16_t bits_of(const struct light_trace *l, uint32_t block)
+{
+	return light_row_bits(l, l->rows[block], l->rows[l->trace.blocks[block].parent]);
 }
 
 /* Does a span that comes after another one in its unit begin, or end, inside their parent? */
@@ -160,7 +169,7 @@ static int by_sibling(struct trace_at *at, uint32_t block)
 		if (!is_timed(l, next))
 			return -EAGAIN;
 		if (ended(l, block) < began(l, next) &&
-		    light_bits(l, next) & (BLOCK_IN_PARENT | BLOCK_ENDS_IN_PARENT))
+		    bits_of(l, next) & (BLOCK_IN_PARENT | BLOCK_ENDS_IN_PARENT))
 			r = one_unit(at, block, next);
 	}
 	return r;
@@ -174,7 +183,7 @@ static int to_parent(struct trace_at *at, uint32_t block, bool from_begin)
 
 	if (!is_timed(l, block) || !is_timed(l, l->trace.blocks[block].parent))
 		return -EAGAIN;
-	return light_bits(l, block) & wanted ? 1 : by_sibling(at, block);
+	return bits_of(l, block) & wanted ? 1 : by_sibling(at, block);
 }
 
 int light_before(struct trace_at *at, uint32_t a, uint32_t b, bool *ret_clock)

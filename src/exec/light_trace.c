@@ -6,41 +6,17 @@
 
 #include "base/vec.h"
 #include "exec/row_field.h"
-
-#define LIGHT_SPANS_MOST 256 /* in one trace */
+#include "model/self_time.h"
 
 void light_trace_done(struct light_trace *l)
 {
 	free(l->trace.blocks);
+	free(l->trace.edges);
 	free(l->rows);
 	free(l->name_at);
 	free(l->processes);
 	light_attrs_done(l);
 	*l = (struct light_trace){0};
-}
-
-bool light_plan(const struct plan_node *node)
-{
-	switch (node->op) {
-	case PLAN_SOURCE:
-		return (node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS ||
-			node->source.kind == FROM_EVENTS) &&
-		       node->source.instant == INSTANT_BEGIN;
-	case PLAN_SPANSET:
-		return true;
-	case PLAN_HBJOIN:
-	case PLAN_FILTER:
-	case PLAN_PROJECT:
-	case PLAN_UNNEST:
-	case PLAN_PICK:
-	case PLAN_UNION:
-		for (uint32_t i = 0; i < node->input_n; i++)
-			if (!light_plan(node->inputs[i]))
-				return false;
-		return true;
-	default:
-		return false;
-	}
 }
 
 int light_group(struct light_trace *l, struct trace_prune *prune, struct segment_group *g)
@@ -56,163 +32,6 @@ int light_group(struct light_trace *l, struct trace_prune *prune, struct segment
 	l->names = NULL;
 	r = group_ids(g, &l->ids);
 	return r == 0 ? group_parents(g, &l->parents) : r;
-}
-
-/* --- the tree --- */
-
-#define NONE        UINT16_MAX
-#define FEW         24   /* up to so many are found by looking at each */
-#define TABLE_SLOTS 1024 /* a power of two, some times LIGHT_SPANS_MOST */
-
-/* The spans of a piece, in the order of their rows. */
-struct gathered {
-	uint32_t n;
-	uint32_t row[LIGHT_SPANS_MOST];
-	uint64_t id[LIGHT_SPANS_MOST];
-	uint16_t parent[LIGHT_SPANS_MOST];
-	uint16_t first[LIGHT_SPANS_MOST], next[LIGHT_SPANS_MOST]; /* children */
-	uint16_t block[LIGHT_SPANS_MOST];
-	uint16_t roots;
-};
-
-static int gather(struct light_trace *l, const struct group_piece *piece, struct gathered *s)
-{
-	s->n = 0;
-	l->points = false;
-	for (uint32_t row = piece->first; row < piece->first + piece->rows; row++) {
-		enum prune_plain plain = (enum prune_plain)l->prune->plain[l->codes[row]];
-
-		if (plain == PLAIN_POINT) {
-			l->points = true;
-			continue;
-		}
-		if (plain != PLAIN_SPAN || s->n == LIGHT_SPANS_MOST || l->ids[row] == 0)
-			return -EAGAIN;
-		s->row[s->n] = row;
-		s->id[s->n++] = l->ids[row];
-	}
-	return 0;
-}
-
-/* Everybody's parent; a span whose parent never came is a root.  -EAGAIN: an id came twice. */
-static int parents_few(const struct light_trace *l, struct gathered *s)
-{
-	for (uint32_t i = 0; i < s->n; i++) {
-		uint64_t up = l->parents[s->row[i]];
-
-		s->parent[i] = NONE;
-		for (uint32_t k = 0; k < s->n; k++) {
-			if (s->id[k] == s->id[i] && k != i)
-				return -EAGAIN;
-			if (s->id[k] == up)
-				s->parent[i] = (uint16_t)k;
-		}
-	}
-	return 0;
-}
-
-static uint32_t slot_of(uint64_t id)
-{
-	return (uint32_t)((id * 0x9e3779b97f4a7c15ULL) >> 54) & (TABLE_SLOTS - 1);
-}
-
-static int parents_many(const struct light_trace *l, struct gathered *s)
-{
-	uint16_t table[TABLE_SLOTS];
-
-	memset(table, 0xff, sizeof(table));
-	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t at = slot_of(s->id[i]);
-
-		for (; table[at] != NONE; at = (at + 1) & (TABLE_SLOTS - 1))
-			if (s->id[table[at]] == s->id[i])
-				return -EAGAIN;
-		table[at] = (uint16_t)i;
-	}
-	for (uint32_t i = 0; i < s->n; i++) {
-		uint64_t up = l->parents[s->row[i]];
-
-		s->parent[i] = NONE;
-		for (uint32_t at = slot_of(up); up && table[at] != NONE;
-		     at = (at + 1) & (TABLE_SLOTS - 1))
-			if (s->id[table[at]] == up)
-				s->parent[i] = table[at];
-	}
-	return 0;
-}
-
-/* Blocks in pre-order.  -EAGAIN: some are in a cycle. */
-static int tree_order(struct light_trace *l, struct gathered *s)
-{
-	struct trace_block *blocks = l->trace.blocks;
-	uint16_t at;
-	uint32_t n = 0;
-
-	s->roots = NONE;
-	for (uint32_t i = 0; i < s->n; i++)
-		s->first[i] = NONE;
-	for (uint32_t i = s->n; i-- > 0;) {
-		uint16_t *list = s->parent[i] == NONE ? &s->roots : &s->first[s->parent[i]];
-
-		s->next[i] = *list;
-		*list = (uint16_t)i;
-	}
-	for (at = s->roots; at != NONE;) {
-		uint16_t up = s->parent[at];
-
-		blocks[n] = (struct trace_block){.parent = TRACE_NONE, .last = n};
-		if (up != NONE) {
-			blocks[n].parent = s->block[up];
-			blocks[n].depth = blocks[s->block[up]].depth + 1;
-			blocks[s->block[up]].child_n++;
-		}
-		l->rows[n] = s->row[at];
-		s->block[at] = (uint16_t)n++;
-		if (s->first[at] != NONE) {
-			at = s->first[at];
-			continue;
-		}
-		while (at != NONE && s->next[at] == NONE)
-			at = s->parent[at];
-		if (at != NONE)
-			at = s->next[at];
-	}
-	if (n != s->n)
-		return -EAGAIN;
-	for (uint32_t i = n; i-- > 0;) {
-		uint32_t up = blocks[i].parent;
-
-		if (up != TRACE_NONE && blocks[i].last > blocks[up].last)
-			blocks[up].last = blocks[i].last;
-	}
-	l->trace.block_n = n;
-	return 0;
-}
-
-int light_set(struct light_trace *l, struct trace_at *at, const struct group_piece *piece)
-{
-	struct gathered spans;
-	int r = gather(l, piece, &spans);
-
-	if (r == 0)
-		r = spans.n <= FEW ? parents_few(l, &spans) : parents_many(l, &spans);
-	if (r < 0)
-		return r;
-	if (!vec_reserve(&l->trace.blocks, &l->block_capacity, spans.n + 1,
-			 sizeof(*l->trace.blocks)) ||
-	    !vec_reserve(&l->rows, &l->row_capacity, spans.n + 1, sizeof(*l->rows)))
-		return -ENOMEM;
-	r = tree_order(l, &spans);
-	if (r < 0)
-		return r;
-	trace_at_clear(at);
-	at->light = l;
-	at->trace = &l->trace;
-	at->id = piece->id;
-	at->refs = NULL;
-	at->ref_n = 0;
-	at->sample = (struct sample){.weight = 1, .trace = trace_number(piece->id)};
-	return 0;
 }
 
 /* --- what is asked of it --- */
@@ -251,20 +70,27 @@ uint64_t light_time(const struct trace_at *at, struct element el)
 {
 	struct light_trace *l = at->light;
 
+	if (el.kind != ELEMENT_BLOCK && el.kind != ELEMENT_TRACE)
+		return 0; /* whatever depends on it is found to be unknown */
 	return light_times(l) ? l->times[l->rows[el.index]] : 0;
 }
 
 uint64_t light_id(const struct trace_at *at, struct element el)
 {
+	if (el.kind != ELEMENT_BLOCK && el.kind != ELEMENT_TRACE)
+		return 0;
 	return at->light->ids[at->light->rows[el.index]];
 }
 
 struct slice light_host(struct trace_at *at, struct element el)
 {
 	const struct light_trace *l = at->light;
-	const struct shape *s = shape_of(l, el.index);
+	const struct shape *s;
 	const struct batch *b = tables_batch(l->tables);
 
+	if (el.kind != ELEMENT_BLOCK)
+		return SLICE("");
+	s = shape_of(l, el.index);
 	return value_slice(resource_field(
 		b, &b->resources[s->resource],
 		tables_text(l->tables, tables_sender(l->tables, s->resource)), F_HOST, &at->arena));
@@ -283,6 +109,33 @@ static struct value non_empty(struct slice text)
 }
 
 static struct value attribute(struct trace_at *at, uint32_t block, const struct plan_expr *e);
+
+static struct value self_time(struct trace_at *at, uint32_t block)
+{
+	struct light_trace *l = at->light;
+
+	if (!l->modelled)
+		return unknown(at);
+	if (!l->self_known && trace_self_time(&l->trace) < 0) {
+		at->env.failed = -ENOMEM;
+		return value_nil();
+	}
+	l->self_known = true;
+	return value_of(V_DURATION, l->trace.blocks[block].self_ns);
+}
+
+static struct value critical(struct trace_at *at, uint32_t block)
+{
+	struct light_trace *l = at->light;
+
+	if (!l->modelled || l->trace.roots > 1)
+		return unknown(at);
+	if (!at->critical && trace_critical(&l->trace, &at->arena, &at->critical) < 0) {
+		at->env.failed = -ENOMEM;
+		return value_nil();
+	}
+	return value_of(V_DURATION, at->critical[block]);
+}
 
 static struct value own_field(struct trace_at *at, struct element el, enum plan_field field)
 {
@@ -310,10 +163,18 @@ static struct value own_field(struct trace_at *at, struct element el, enum plan_
 		return resource_field(batch, &batch->resources[s->resource],
 				      tables_text(l->tables, tables_sender(l->tables, s->resource)),
 				      field, &at->arena);
-	case F_NESTED_LEFT:
+	case F_NESTED_LEFT: /* the order of siblings depends on clocks */
+		return l->modelled ? value_int((int64_t)el.index + 1) : unknown(at);
 	case F_NESTED_RIGHT:
-	case F_NESTED_PARENT: /* the order of siblings depends on clocks */
-		return unknown(at);
+		return l->modelled ? value_int((int64_t)b->last + 1) : unknown(at);
+	case F_NESTED_PARENT:
+		if (!l->modelled)
+			return unknown(at);
+		return value_int(b->parent == TRACE_NONE ? -1 : (int64_t)b->parent + 1);
+	case F_SELF:
+		return self_time(at, el.index);
+	case F_CRITICAL:
+		return critical(at, el.index);
 	case F_THREAD_ID: {
 		const struct plan_expr e = {.kind = X_ATTR,
 					    .attr = {ATTR_ANY, OF_SELF, SLICE("thread.id")}};
@@ -389,7 +250,7 @@ struct value light_value(struct trace_at *at, struct element el, const struct pl
 
 	/* Which of several roots is the trace's own depends on clocks. */
 	if (el.kind != ELEMENT_BLOCK || el.at_end ||
-	    (of == OF_ROOT && l->trace.blocks[0].last + 1 != l->trace.block_n))
+	    (of == OF_ROOT && !l->modelled && l->trace.blocks[0].last + 1 != l->trace.block_n))
 		return unknown(at);
 	return e->kind == X_ATTR ? attribute(at, el.index, e) : own_field(at, el, e->field.field);
 }

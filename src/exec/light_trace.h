@@ -43,9 +43,14 @@ struct light_trace {
 	const struct segment_tables *process_tables;
 	uint32_t *processes;
 
-	struct trace trace; /* only blocks: parent, last, child_n, depth */
-	uint32_t *rows;     /* of each block */
-	size_t block_capacity, row_capacity;
+	bool modelled; /* clocks are aligned, and blocks have times: light_plan_clocked() */
+	bool self_known;
+	/* Only blocks: parent, last, child_n, depth.  Modelled: their times and bits, too, and the
+	 * edges of remote parents. */
+	struct trace trace;
+	struct trace_unit unit;
+	uint32_t *rows; /* of each block */
+	size_t block_capacity, row_capacity, edge_capacity;
 	bool points; /* it has rows that are no spans, which were passed over */
 };
 
@@ -53,6 +58,8 @@ void light_trace_done(struct light_trace *l);
 
 /* Can the plan's operators do with it? */
 bool light_plan(const struct plan_node *node);
+/* Do they ask for something that depends on how clocks are aligned? */
+bool light_plan_clocked(const struct plan_node *node);
 
 /* A group comes next; trace_prune_group() was called.  Negative errno. */
 int light_group(struct light_trace *l, struct trace_prune *prune, struct segment_group *g);
@@ -81,10 +88,6 @@ bool light_times(struct light_trace *l);
 int light_processes(struct light_trace *l);
 /* What tells a span's unit from others of its process and parent. */
 int light_thread(struct trace_at *at, uint32_t block, uint64_t *ret_thread);
-/* How a block that has a parent, both with sound times, stands to it: as the builder of traces
- * would say. */
-uint16_t light_bits(const struct light_trace *l, uint32_t block);
-
 /* Did the begin of block a happen before that of b?  1, 0; -EAGAIN, -ENOMEM.
  * *ret_clock: it did, and only a clock says so. */
 int light_before(struct trace_at *at, uint32_t a, uint32_t b, bool *ret_clock);

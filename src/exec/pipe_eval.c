@@ -207,6 +207,8 @@ static int go_path(struct trace_at *at, const struct pipe_stage *s, struct items
 		if (r <= 0)
 			return r;
 		r = critical_path_between(at->trace, from, to, &path);
+	} else if (at->light && at->trace->roots > 1) {
+		r = -EAGAIN; /* what the root led to is searched in rows */
 	} else {
 		r = critical_path_whole(at->trace, &path);
 	}

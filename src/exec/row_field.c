@@ -63,8 +63,11 @@ struct value span_id_value(uint64_t id, struct arena *arena)
 
 struct value trace_id_value(struct trace_id id, struct arena *arena)
 {
-	return printed(arena_printf(arena, "%016" PRIx64 "%016" PRIx64, load_be64(id.b),
-				    load_be64(id.b + 8)));
+	char *text = arena_alloc(arena, TRACE_ID_HEX + 1);
+
+	if (text)
+		trace_id_format(id, text);
+	return printed(text);
 }
 
 struct value element_value(struct trace_id id, uint64_t span, struct arena *arena)

@@ -192,7 +192,8 @@ static struct value what_if(struct trace_at *at, const struct plan_expr *e)
 {
 	const struct trace *t = at->trace;
 	double *factors = arena_alloc(&at->arena, (t->block_n + 1) * sizeof(*factors));
-	int64_t duration = 0;
+	const struct plan_expr whole = {.kind = X_FIELD, .field = {F_TRACE_DURATION, OF_SELF}};
+	int64_t saved = 0, duration;
 	int r;
 
 	if (!factors)
@@ -215,9 +216,13 @@ static struct value what_if(struct trace_at *at, const struct plan_expr *e)
 				factors[i] *= e->changes[c].factor;
 		}
 	}
-	r = trace_what_if(at->trace, factors, &duration);
-	if (r == 0)
-		return value_of(V_DURATION, duration);
+	/* What is saved is worked out with clocks aligned; the duration it is taken off is the one
+	 * that everybody sees, so that a change of nothing changes nothing. */
+	r = trace_what_if(at->trace, factors, &saved);
+	if (r == 0) {
+		duration = element_value_of(at, (struct element){.kind = ELEMENT_TRACE}, &whole).i;
+		return value_of(V_DURATION, saved < duration ? duration - saved : 0);
+	}
 no_memory:
 	at->env.failed = -ENOMEM;
 	return value_nil();

@@ -80,8 +80,9 @@ struct slice element_host(struct trace_at *at, struct element element);
 
 /* Slack of every block.  -ENOMEM. */
 int trace_slacks(struct trace *t, struct arena *arena, int64_t **ret_slacks);
-/* The trace's duration when the own work of each block takes factor[block] times as long. */
-int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_ns);
+/* How much sooner the trace is over when the own work of each block takes factor[block] times as
+ * long; less than 0: later.  Exactly 0 when all factors are 1. */
+int trace_what_if(struct trace *t, const double *factors, int64_t *ret_saved_ns);
 /* Time on the trace's critical path, by block. */
 int trace_critical(struct trace *t, struct arena *arena, int64_t **ret_times);
 /* A canonical hash of services, names, kinds and causes: 16 hex digits.  -ENOMEM. */

@@ -193,15 +193,27 @@ static uint32_t worker(const struct trace *t, uint32_t node)
 	return node % 2 ? node / 2 : t->blocks[node / 2].parent;
 }
 
-int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_ns)
+static bool nothing_changes(const struct trace *t, const double *factors)
+{
+	for (size_t i = 0; i < t->block_n; i++)
+		if (factors[i] != 1)
+			return false;
+	return true;
+}
+
+int trace_what_if(struct trace *t, const double *factors, int64_t *ret_saved_ns)
 {
 	_cleanup_(work_done)
 	struct work w = {0};
 	_cleanup_(freep)
 	double *after = NULL, *ready = NULL;
-	double first = INFINITY, last = -INFINITY;
-	int r = work_init(t, &w);
+	double was = -INFINITY, is = -INFINITY; /* the last of all positions */
+	int r;
 
+	*ret_saved_ns = 0;
+	if (nothing_changes(t, factors))
+		return 0;
+	r = work_init(t, &w);
 	if (r < 0)
 		return r;
 	after = malloc(((size_t)w.graph.node_n + 1) * sizeof(*after));
@@ -215,8 +227,9 @@ int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_
 		bool caused = w.ready[at] != INT64_MIN;
 		double spent = caused ? (double)(w.time[at] - w.ready[at]) : 0;
 
-		/* Counted from the trace's begin: what is left of a double is fine enough. */
-		if (who != TRACE_NONE)
+		/* Counted from the trace's begin: what is left of a double is fine enough.  Less
+		 * than nothing is what clocks could not explain: nobody's work. */
+		if (who != TRACE_NONE && spent > 0)
 			spent *= factors[who];
 		after[at] = caused ? ready[at] + spent : (double)(w.time[at] - t->begin_ns);
 		for (uint32_t i = w.graph.first[at]; i < w.graph.first[at + 1]; i++) {
@@ -225,12 +238,13 @@ int trace_what_if(struct trace *t, const double *factors, int64_t *ret_duration_
 			if (after[at] > ready[to])
 				ready[to] = after[at];
 		}
-		if (at < w.position_n && after[at] < first)
-			first = after[at];
-		if (at < w.position_n && after[at] > last)
-			last = after[at];
+		if (at < w.position_n) {
+			was = fmax(was, (double)(w.time[at] - t->begin_ns));
+			is = fmax(is, after[at]);
+		}
 	}
-	*ret_duration_ns = last > first ? (int64_t)llround(last - first) : 0;
+	if (w.position_n)
+		*ret_saved_ns = llround(was - is);
 	return 0;
 }
 

@@ -292,6 +292,7 @@ static int part_init(struct part *p, struct shared *shared, unsigned number, uns
 	*p = (struct part){.shared = shared, .number = number, .parts = parts};
 	p->light_on =
 		!(shared->run->rules_off & (RULE_COLUMNS | RULE_PRUNE)) && light_plan(shared->node);
+	p->light.modelled = p->light_on && light_plan_clocked(shared->node);
 	r = trace_prune_init(&p->prune, shared->run, shared->node);
 	return r == 0 ? trace_at_init(&p->at, shared->run) : r;
 }

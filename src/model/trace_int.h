@@ -15,6 +15,7 @@
 #define CAUSET_MODEL_TRACE_INT_H
 
 #include "base/map.h"
+#include "model/self_time.h"
 #include "model/trace.h"
 
 #define TIME_UNKNOWN INT64_MIN
@@ -101,8 +102,5 @@ int build_clocks(struct build *b);
 
 /* Marks the explicit edges that close cycles (model/causality.c). */
 int trace_mark_cycles(struct trace *t);
-
-/* Fills self_ns of every block. */
-int trace_self_time(struct trace *t);
 
 #endif

@@ -503,4 +503,56 @@ static inline void random_traces(struct rng *rng, struct buffer *out)
 			random_blocks(rng, t, out);
 }
 
+/* --- answers --- */
+
+static inline void naive_print(struct value v, struct buffer *out)
+{
+	struct arena arena = {0};
+
+	buffer_printf(out, "%.*s",
+		      SLICE_ARG(value_is_nil(v) ? SLICE("nil") : value_format(&arena, v)));
+	arena_done(&arena);
+}
+
+static inline int naive_row_cmp(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Groups come sorted by value from one, by text from the other: compare as sets of lines. */
+static inline char *sorted_lines(const char *text)
+{
+	struct buffer out = {0};
+	char *copy = strdup(text), *lines[4096], *save = NULL, *result;
+	size_t n = 0;
+
+	for (char *p = strtok_r(copy, "\n", &save); p && n < ARRAY_SIZE(lines);
+	     p = strtok_r(NULL, "\n", &save))
+		lines[n++] = p;
+	if (n > 1)
+		qsort(lines, n, sizeof(char *), naive_row_cmp);
+	for (size_t i = 0; i < n; i++)
+		buffer_printf(&out, "%s\n", lines[i]);
+	result = strdup(buffer_cstr(&out));
+	buffer_done(&out);
+	free(copy);
+	return result;
+}
+
+static inline void random_compare(struct query_t *q, const char *text, unsigned off,
+				  unsigned threads, const char *want, const char *traces)
+{
+	struct query_text t = {0};
+	int r = query_t_run(q, text, off, threads, &t);
+	const char *rows = strchr(buffer_cstr(&t.out), '\n');
+	char *got = sorted_lines(rows ? rows + 1 : "");
+
+	if (r < 0 || strcmp(got, want) != 0)
+		fail_msg("%s\nwithout %x, %u threads: %d %s\ngot\n%s\nwanted\n%s\ntraces\n%s", text,
+			 off, threads, r, t.error.text, r < 0 ? buffer_cstr(&t.out) : got, want,
+			 traces);
+	free(got);
+	query_text_done(&t);
+}
+
 #endif

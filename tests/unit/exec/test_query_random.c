@@ -311,15 +311,6 @@ static void naive_add(struct naive *n, const char *text)
 	n->rows[n->n++] = strdup(text);
 }
 
-static void value_print(struct value v, struct buffer *out)
-{
-	struct arena arena = {0};
-
-	buffer_printf(out, "%.*s",
-		      SLICE_ARG(value_is_nil(v) ? SLICE("nil") : value_format(&arena, v)));
-	arena_done(&arena);
-}
-
 /* Every combination of the items' lists (R4); each distinct list is taken apart once. */
 static void naive_rows(struct naive *n, const struct match *m, uint32_t at, struct value *values)
 {
@@ -330,15 +321,15 @@ static void naive_rows(struct naive *n, const struct match *m, uint32_t at, stru
 
 		for (uint32_t i = 0; i < q->item_n; i++) {
 			buffer_text(&line, i ? " | " : "");
-			value_print(values[i], &line);
+			naive_print(values[i], &line);
 		}
 		if (q->grouped) {
 			buffer_text(&line, " # ");
-			value_print(naive_field(n, q->sum, m), &line);
+			naive_print(naive_field(n, q->sum, m), &line);
 			buffer_text(&line, " ");
-			value_print(naive_field(n, q->least, m), &line);
+			naive_print(naive_field(n, q->least, m), &line);
 			buffer_text(&line, " ");
-			value_print(naive_field(n, q->most, m), &line);
+			naive_print(naive_field(n, q->most, m), &line);
 		}
 		naive_add(n, buffer_cstr(&line));
 		buffer_done(&line);
@@ -364,11 +355,6 @@ static void naive_rows(struct naive *n, const struct match *m, uint32_t at, stru
 			return;
 	}
 	naive_rows(n, m, at + 1, values);
-}
-
-static int row_cmp(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Groups the sorted rows "keys # sum least most". */
@@ -440,7 +426,7 @@ static bool naive_run(const struct random_query *q, const struct batch *b, struc
 		free(all.items);
 	}
 	if (n.n > 1)
-		qsort(n.rows, n.n, sizeof(char *), row_cmp);
+		qsort(n.rows, n.n, sizeof(char *), naive_row_cmp);
 	if (q->grouped)
 		naive_group(&n, out);
 	for (size_t i = 0; i < n.n; i++) {
@@ -450,42 +436,6 @@ static bool naive_run(const struct random_query *q, const struct batch *b, struc
 	}
 	free(n.rows);
 	return !n.too_many;
-}
-
-/* Groups come sorted by value from one, by text from the other: compare as sets of lines. */
-static char *sorted_lines(const char *text)
-{
-	struct buffer out = {0};
-	char *copy = strdup(text), *lines[4096], *save = NULL, *result;
-	size_t n = 0;
-
-	for (char *p = strtok_r(copy, "\n", &save); p && n < ARRAY_SIZE(lines);
-	     p = strtok_r(NULL, "\n", &save))
-		lines[n++] = p;
-	if (n > 1)
-		qsort(lines, n, sizeof(char *), row_cmp);
-	for (size_t i = 0; i < n; i++)
-		buffer_printf(&out, "%s\n", lines[i]);
-	result = strdup(buffer_cstr(&out));
-	buffer_done(&out);
-	free(copy);
-	return result;
-}
-
-static void compare(struct query_t *q, const char *text, unsigned off, unsigned threads,
-		    const char *want, const char *traces)
-{
-	struct query_text t = {0};
-	int r = query_t_run(q, text, off, threads, &t);
-	const char *rows = strchr(buffer_cstr(&t.out), '\n');
-	char *got = sorted_lines(rows ? rows + 1 : "");
-
-	if (r < 0 || strcmp(got, want) != 0)
-		fail_msg("%s\nwithout %x, %u threads: %d %s\ngot\n%s\nwanted\n%s\ntraces\n%s", text,
-			 off, threads, r, t.error.text, r < 0 ? buffer_cstr(&t.out) : got, want,
-			 traces);
-	free(got);
-	query_text_done(&t);
 }
 
 static void every_way_of_running_gives_the_naive_answer(void **state)
@@ -526,9 +476,9 @@ static void every_way_of_running_gives_the_naive_answer(void **state)
 			if (naive_run(&q, b, &want)) {
 				lines = sorted_lines(buffer_cstr(&want));
 				for (size_t i = 0; i < ARRAY_SIZE(offs); i++)
-					compare(i % 2 ? &head : &flushed, buffer_cstr(&text),
-						offs[i], i % 3 ? 1 : 3, lines,
-						buffer_cstr(&traces));
+					random_compare(i % 2 ? &head : &flushed, buffer_cstr(&text),
+						       offs[i], i % 3 ? 1 : 3, lines,
+						       buffer_cstr(&traces));
 				free(lines);
 			}
 			buffer_done(&text);
@@ -685,10 +635,10 @@ static void structural_operators_are_exact(void **state)
 			naive_sets(sets, b, &want);
 			lines = sorted_lines(buffer_cstr(&want));
 			for (size_t i = 0; i < ARRAY_SIZE(offs); i++) {
-				compare(&head, buffer_cstr(&text), offs[i], 1, lines,
-					buffer_cstr(&traces));
-				compare(&flushed, buffer_cstr(&text), offs[i], 2, lines,
-					buffer_cstr(&traces));
+				random_compare(&head, buffer_cstr(&text), offs[i], 1, lines,
+					       buffer_cstr(&traces));
+				random_compare(&flushed, buffer_cstr(&text), offs[i], 2, lines,
+					       buffer_cstr(&traces));
 			}
 			free(lines);
 			buffer_done(&text);
