@@ -60,23 +60,27 @@ static void *map_aligned(size_t bytes)
 	return p + before;
 }
 
-/* With the lock, as all below. */
-static struct chunk *chunk_new(struct blocks *b, size_t bytes)
+/* Without the lock: the system clears the memory when it is first touched, which takes a
+ * millisecond or several, and others need not wait for that. */
+static struct chunk *chunk_map(size_t bytes)
 {
-	struct chunk *c = b->spare;
+	struct chunk *c = map_aligned(bytes);
 
-	if (bytes == BLOCKS_CHUNK_BYTES && c) {
-		b->spare = c->next;
-		b->spare_n--;
-	} else {
-		c = map_aligned(bytes);
-		if (!c)
-			return NULL;
-		b->bytes += bytes;
-		b->chunk_n++;
-	}
-	*c = (struct chunk){.owner = b, .bytes = bytes, .used = ALIGN, .live = 1};
+	if (c)
+		*c = (struct chunk){.bytes = bytes};
 	return c;
+}
+
+/* With the lock, as all below. */
+static void chunk_begin(struct blocks *b, struct chunk *c)
+{
+	*c = (struct chunk){.owner = b, .bytes = c->bytes, .used = ALIGN, .live = 1};
+}
+
+static void chunk_count(struct blocks *b, const struct chunk *c)
+{
+	b->bytes += c->bytes;
+	b->chunk_n++;
 }
 
 static void chunk_unmap(struct blocks *b, struct chunk *c)
@@ -86,14 +90,28 @@ static void chunk_unmap(struct blocks *b, struct chunk *c)
 	munmap(c, c->bytes);
 }
 
+static void spare_push(struct blocks *b, struct chunk *c)
+{
+	c->next = b->spare;
+	b->spare = c;
+	b->spare_n++;
+}
+
+static struct chunk *spare_pop(struct blocks *b)
+{
+	struct chunk *c = b->spare;
+
+	b->spare = c->next;
+	b->spare_n--;
+	return c;
+}
+
 static void chunk_done(struct blocks *b, struct chunk *c)
 {
 	if (--c->live > 0)
 		return;
 	if (!b->closed && c->bytes == BLOCKS_CHUNK_BYTES && b->spare_n < BLOCKS_SPARE) {
-		c->next = b->spare;
-		b->spare = c;
-		b->spare_n++;
+		spare_push(b, c);
 		return;
 	}
 	chunk_unmap(b, c);
@@ -113,13 +131,8 @@ static void unlock(struct blocks *b)
 
 static void spare_free(struct blocks *b)
 {
-	while (b->spare) {
-		struct chunk *c = b->spare;
-
-		b->spare = c->next;
-		b->spare_n--;
-		chunk_unmap(b, c);
-	}
+	while (b->spare)
+		chunk_unmap(b, spare_pop(b));
 }
 
 struct blocks *blocks_close(struct blocks *b)
@@ -142,32 +155,69 @@ void blocks_trim(struct blocks *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void *blocks_take(struct blocks *b, size_t n)
+/* One that is too large for a chunk that others share. */
+static void *take_large(struct blocks *b, size_t n)
+{
+	struct chunk *c = chunk_map(round_up(n + ALIGN, BLOCKS_CHUNK_BYTES));
+
+	if (!c)
+		return NULL;
+	pthread_mutex_lock(&b->lock);
+	chunk_begin(b, c);
+	chunk_count(b, c);
+	pthread_mutex_unlock(&b->lock);
+	return (char *)c + ALIGN;
+}
+
+static bool has_room(const struct blocks *b, size_t n)
+{
+	return b->current && n <= b->current->bytes - b->current->used;
+}
+
+/* The chunk that is filled from now on. */
+static void chunk_next(struct blocks *b, struct chunk *c)
+{
+	if (b->current)
+		chunk_done(b, b->current);
+	chunk_begin(b, c);
+	b->current = c;
+}
+
+/* Makes room for n bytes in the current chunk.  The lock is let go meanwhile. */
+static bool make_room(struct blocks *b, size_t n)
 {
 	struct chunk *c;
+
+	if (b->spare) {
+		chunk_next(b, spare_pop(b));
+		return true;
+	}
+	pthread_mutex_unlock(&b->lock);
+	c = chunk_map(BLOCKS_CHUNK_BYTES);
+	pthread_mutex_lock(&b->lock);
+	if (c)
+		chunk_count(b, c);
+	if (c && has_room(b, n)) /* somebody was faster */
+		spare_push(b, c);
+	else if (c)
+		chunk_next(b, c);
+	return has_room(b, n);
+}
+
+void *blocks_take(struct blocks *b, size_t n)
+{
 	void *block = NULL;
 
 	if (n > SIZE_MAX / 2)
 		return NULL;
 	n = round_up(n ? n : 1, ALIGN);
+	if (n > BLOCKS_CHUNK_BYTES - ALIGN)
+		return take_large(b, n);
 	pthread_mutex_lock(&b->lock);
-	if (n > BLOCKS_CHUNK_BYTES - ALIGN) {
-		c = chunk_new(b, round_up(n + ALIGN, BLOCKS_CHUNK_BYTES));
-		block = c ? (char *)c + ALIGN : NULL;
-	} else {
-		if (!b->current || n > b->current->bytes - b->current->used) {
-			c = chunk_new(b, BLOCKS_CHUNK_BYTES);
-			if (c && b->current)
-				chunk_done(b, b->current);
-			if (c)
-				b->current = c;
-		} else
-			c = b->current;
-		if (c) {
-			block = (char *)c + c->used;
-			c->used += n;
-			c->live++;
-		}
+	if (has_room(b, n) || make_room(b, n)) {
+		block = (char *)b->current + b->current->used;
+		b->current->used += n;
+		b->current->live++;
 	}
 	pthread_mutex_unlock(&b->lock);
 	return block;

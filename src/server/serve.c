@@ -42,6 +42,7 @@
 #define TIDY_NS    (2 * NS_PER_S)
 #define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes in and out meanwhile, at most … */
 #define TIDY_LEAST ((uint64_t)16 << 20) /* … and since the last time, at least */
+#define TIDY_CALM  5                    /* looks in a row that must be quiet */
 
 struct server {
 	const struct config *config;
@@ -61,6 +62,7 @@ struct server {
 	int ports[SERVICE_COUNT]; /* as in api */
 	sigset_t signals;
 	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
+	unsigned quiet_looks;
 	size_t tidied_free;
 	uint64_t thin_generation; /* follow()'s */
 	bool thin_failed;
@@ -266,8 +268,8 @@ static void reload(struct server *s)
 }
 
 /* Gives back to the system what a rush of requests has left behind: malloc keeps freed memory for
- * the next one, for ever.  Trimming holds up who allocates meanwhile, so it waits for a quiet
- * moment. */
+ * the next one, for ever.  Trimming holds up who allocates meanwhile, and memory that comes back
+ * from the system must be cleared again, so a pause between two bursts is not taken for quiet. */
 static void tidy(struct server *s)
 {
 	const struct http_counters *c = http_server_counters(s->http);
@@ -276,7 +278,8 @@ static void tidy(struct server *s)
 	bool quiet = now - s->seen_bytes < TIDY_QUIET;
 
 	s->seen_bytes = now;
-	if (!quiet)
+	s->quiet_looks = quiet ? s->quiet_looks + 1 : 0;
+	if (s->quiet_looks < TIDY_CALM)
 		return;
 	ingest_tidy(s->ingest);
 	/* What was used and freed again since the last time shows in the bytes; what was held then
