@@ -46,11 +46,14 @@ static int add_group(struct finding *f, uint32_t segment, uint32_t group,
 /* Marks the groups of a segment in which a trace may lie. */
 static int mark_groups(struct segment *s, struct trace_id id, uint64_t *marks)
 {
-	uint32_t groups[SEGMENT_MAX_CANDIDATES];
-	int n = segment_candidates(s, id, groups);
+	uint32_t groups[SEGMENT_CANDIDATES], at = 0;
+	int n;
 
-	for (int i = 0; i < n; i++)
-		marks[groups[i] / 64] |= 1ULL << groups[i] % 64;
+	do {
+		n = segment_candidates(s, id, &at, groups);
+		for (int i = 0; i < n; i++)
+			marks[groups[i] / 64] |= 1ULL << groups[i] % 64;
+	} while (n == SEGMENT_CANDIDATES);
 	return n < 0 ? n : 0;
 }
 

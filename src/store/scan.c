@@ -180,11 +180,14 @@ static void joint_count(struct scanning *s, size_t split_n)
 
 static int mark_candidates(struct scanning *s, struct segment *segment, struct trace_id id)
 {
-	uint32_t groups[SEGMENT_MAX_CANDIDATES];
-	int n = segment_candidates(segment, id, groups);
+	uint32_t groups[SEGMENT_CANDIDATES], at = 0;
+	int n;
 
-	for (int i = 0; i < n; i++)
-		s->joint_groups[groups[i]] = 1;
+	do {
+		n = segment_candidates(segment, id, &at, groups);
+		for (int i = 0; i < n; i++)
+			s->joint_groups[groups[i]] = 1;
+	} while (n == SEGMENT_CANDIDATES);
 	return n < 0 ? n : 0;
 }
 
@@ -307,17 +310,20 @@ static int name_look_up(struct scanning *s, struct trace_id id, struct named *na
 	if (r > 0 || snapshot_in_heads(s->snapshot, id))
 		return visit_whole(s, id);
 	for (size_t i = 0; i < v->segment_n; i++) {
-		uint32_t groups[SEGMENT_MAX_CANDIDATES];
-		int n = segment_candidates(v->segments[i]->segment, id, groups);
+		uint32_t groups[SEGMENT_CANDIDATES], at = 0;
+		int n;
 
-		if (n < 0)
-			return n;
-		if (!vec_reserve(&named->places, &named->capacity, named->n + (size_t)n,
-				 sizeof(*named->places)))
-			return -ENOMEM;
-		for (int k = 0; k < n; k++)
-			named->places[named->n++] =
-				(struct whereabouts){(uint32_t)i, groups[k], id};
+		do {
+			n = segment_candidates(v->segments[i]->segment, id, &at, groups);
+			if (n < 0)
+				return n;
+			if (!vec_reserve(&named->places, &named->capacity, named->n + (size_t)n,
+					 sizeof(*named->places)))
+				return -ENOMEM;
+			for (int k = 0; k < n; k++)
+				named->places[named->n++] =
+					(struct whereabouts){(uint32_t)i, groups[k], id};
+		} while (n == SEGMENT_CANDIDATES);
 	}
 	return 0;
 }

@@ -294,17 +294,17 @@ int segment_may_have(struct segment *s, struct trace_id id)
 	return r;
 }
 
-int segment_candidates(struct segment *s, struct trace_id id,
-		       uint32_t ret_groups[SEGMENT_MAX_CANDIDATES])
+int segment_candidates(struct segment *s, struct trace_id id, uint32_t *at,
+		       uint32_t ret_groups[SEGMENT_CANDIDATES])
 {
 	uint64_t hash = segment_id_hash(id);
-	uint32_t at = 0, group;
+	uint32_t group;
 	int n = 0, r = segment_pin_index(s);
 
 	if (r < 0)
 		return r;
-	while (n < SEGMENT_MAX_CANDIDATES &&
-	       (group = trace_index_next(&s->index, hash, &at)) != UINT32_MAX)
+	while (n < SEGMENT_CANDIDATES &&
+	       (group = trace_index_next(&s->index, hash, at)) != UINT32_MAX)
 		ret_groups[n++] = group;
 	segment_unpin(s);
 	return n;

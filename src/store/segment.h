@@ -117,11 +117,12 @@ uint64_t segment_id_hash(struct trace_id id);
  * looked at.  Negative errno. */
 int segment_may_have(struct segment *s, struct trace_id id);
 
-/* The groups in which the trace may begin, as far as the index says: how many, or a negative errno.
- * Beyond SEGMENT_MAX_CANDIDATES they are left out, which one id in 10^12 would need. */
-#define SEGMENT_MAX_CANDIDATES 8
-int segment_candidates(struct segment *s, struct trace_id id,
-		       uint32_t ret_groups[SEGMENT_MAX_CANDIDATES]);
+/* Groups in which the trace may begin, as far as the index says: how many, or a negative errno.
+ * *at is 0 at first and moved on; as many as SEGMENT_CANDIDATES: there may be more.  One id in
+ * 10^12 has, unless somebody chooses ids to that end. */
+#define SEGMENT_CANDIDATES 8
+int segment_candidates(struct segment *s, struct trace_id id, uint32_t *at,
+		       uint32_t ret_groups[SEGMENT_CANDIDATES]);
 
 /* 0 or 1, for certain: reads the group.  Negative errno. */
 int segment_has(struct segment *s, struct trace_id id);

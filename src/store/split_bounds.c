@@ -85,15 +85,19 @@ static int add_segment(struct making *m, uint32_t number)
 	struct segment *s = v->segments[number]->segment;
 	_cleanup_(group_closep)
 	struct segment_group *g = NULL;
-	uint32_t groups = segment_info(s)->groups, found[SEGMENT_MAX_CANDIDATES];
+	uint32_t groups = segment_info(s)->groups, found[SEGMENT_CANDIDATES];
 	_cleanup_(freep)
 	uint8_t *marks = calloc((size_t)groups + 1, 1);
 	int r = marks ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < v->split_n && r >= 0; i++) {
-		r = segment_candidates(s, v->split[i], found);
-		for (int k = 0; k < r; k++)
-			marks[found[k]] = 1;
+		uint32_t at = 0;
+
+		do {
+			r = segment_candidates(s, v->split[i], &at, found);
+			for (int k = 0; k < r; k++)
+				marks[found[k]] = 1;
+		} while (r == SEGMENT_CANDIDATES);
 	}
 	if (r > 0)
 		r = 0;

@@ -13,6 +13,7 @@
 #include "model/batch_copy.h"
 #include "segment_fixture.h"
 #include "store/group.h"
+#include "store/trace_index.h"
 
 static void fill(struct pile *p, struct rng *rng, enum batch_random_shape shape, size_t batches,
 		 size_t rows, size_t traces)
@@ -214,6 +215,51 @@ static void split_traces_are_listed(void **state)
 	pile_done(&p);
 }
 
+/* Somebody may choose ids that the index cannot tell apart. */
+static void ids_that_look_alike_are_all_found(void **state)
+{
+	enum { ALIKE = 20, ROWS = 16 };
+	struct trace_id ids[ALIKE], id = {{7}};
+	struct rng rng = {23};
+	struct pile p = {0};
+	struct segment *s;
+
+	/* Few traces are one bucket; of the hash, the index then keeps the top INDEX_REST_BITS. */
+	for (uint64_t i = 1, n = 0; n < ALIKE; i++) {
+		store_be64(id.b + 8, i);
+		if (n == 0 || segment_id_hash(id) >> (64 - INDEX_REST_BITS) ==
+				      segment_id_hash(ids[0]) >> (64 - INDEX_REST_BITS))
+			ids[n++] = id;
+	}
+	for (size_t i = 0; i < ALIKE; i++) {
+		struct batch_random what = {.shape = RANDOM_TRACES, .rows = ROWS};
+		struct batch *b = batch_random(&rng, &what);
+
+		for (size_t k = 0; k < b->event_n; k++)
+			b->events[k].trace_id = ids[i];
+		pile_add(&p, b);
+	}
+	pile_write(&p, *state, 7, ROWS);
+	s = pile_open(*state, 7);
+	for (size_t i = 0; i < ALIKE; i++) {
+		uint32_t groups[SEGMENT_CANDIDATES], at = 0, last = 0;
+		int n, all = 0;
+
+		do {
+			n = segment_candidates(s, ids[i], &at, groups);
+			assert_true(n >= 0);
+			for (int k = 0; k < n; k++)
+				last = MAX(last, groups[k]);
+			all += n;
+		} while (n == SEGMENT_CANDIDATES);
+		assert_int_equal(all, ALIKE);
+		assert_true(last >= ALIKE - 1);
+	}
+	assert_all_there(&p, s);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 struct reader {
 	struct segment *s;
 	const struct pile *p;
@@ -321,6 +367,7 @@ int main(void)
 		cmocka_unit_test(tables_are_forgotten_and_read_again),
 		cmocka_unit_test(the_same_row_of_another_batch_is_left_out),
 		cmocka_unit_test(split_traces_are_listed),
+		cmocka_unit_test(ids_that_look_alike_are_all_found),
 		cmocka_unit_test(many_threads_read_while_tables_come_and_go),
 		cmocka_unit_test(random_sets_of_keys_are_kept_loose),
 	};
