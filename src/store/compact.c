@@ -215,7 +215,7 @@ int merge_trace_write(struct merge *m, size_t first)
 
 static int rows_write(struct merge *m)
 {
-	const struct segment_options options = {0};
+	const struct segment_options options = {.values = m->engine->options.segment_values};
 	int r = segment_writer_new(m->engine->fs, m->engine->dir, m->number, &options, &m->writer);
 
 	for (size_t i = 0; r == 0 && i < m->trace_n; i++)
@@ -348,6 +348,17 @@ static int merge_run(struct merge *m)
 	return r;
 }
 
+/* The inputs have more distinct strings or shapes than one segment may: from now on they are merged
+ * as two halves, or, if there are only two, not at all.  Each failure puts a boundary somewhere, so
+ * there is an end to it; a restart forgets them, and finds out again.  False: there is one. */
+static bool set_apart(struct merge *m)
+{
+	if (m->input_n < 2)
+		return false;
+	atomic_store(&m->inputs[m->input_n / 2].segment->apart, true);
+	return true;
+}
+
 /* With `merges` held. */
 static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_pace *pace)
 {
@@ -373,6 +384,8 @@ static int merge(struct engine *e, enum compact_zeal zeal, const struct compact_
 		m.inputs[i].segment = m.view->segments[first + i];
 	if (m.input_n > 0) {
 		r = merge_run(&m);
+		if (r == -E2BIG && set_apart(&m))
+			r = 0; /* the halves may be merged, and others */
 		if (r < 0 && r != -ECANCELED)
 			atomic_fetch_add(&e->counters.compaction_failures, 1);
 		r = r == 0 ? 1 : r;

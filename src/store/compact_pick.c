@@ -85,10 +85,11 @@ static struct window window_at(const struct engine *e, const struct view *v, siz
 			break;
 		/* What one rule has thinned stays apart from what it has not: twice would not be
 		 * once for what is judged by comparison. */
-		if (i > first && (!are_neighbours(e, v->segments[i - 1], s) ||
-				  s->row.thinned != v->segments[first]->row.thinned ||
-				  s->row.received_max_ns - v->segments[first]->row.received_min_ns >
-					  span_most(e)))
+		if (i > first &&
+		    (atomic_load(&s->apart) || !are_neighbours(e, v->segments[i - 1], s) ||
+		     s->row.thinned != v->segments[first]->row.thinned ||
+		     s->row.received_max_ns - v->segments[first]->row.received_min_ns >
+			     span_most(e)))
 			break;
 		w.rows += s->row.rows;
 		w.pieces += s->row.pieces;
@@ -161,6 +162,7 @@ size_t compact_pick_thin(const struct engine *e, const struct view *v, const str
 
 			if (!may_thin(e, v, k, t, now_ns, &next, &next_mark) || next_mark != mark ||
 			    row->thinned != v->segments[i]->row.thinned ||
+			    atomic_load(&v->segments[k]->apart) ||
 			    w.rows + row->rows > ROWS_TARGET ||
 			    w.pieces + row->pieces > PIECES_MOST ||
 			    !are_neighbours(e, v->segments[k - 1], v->segments[k]) ||

@@ -27,6 +27,7 @@ struct engine_options {
 	size_t flush_bytes_most; /* of a head that is flushed in any case; 0: 8 × flush_bytes */
 	size_t flush_strings;    /* distinct strings of its batches, together, with which a head is
 				  * flushed    as well; 0: 4 Mi */
+	uint32_t segment_values; /* strings, shapes, … that a merged segment may have; 0: 16 Mi */
 	int64_t flush_interval_ns; /* a head that old is flushed however small; 0: 5 minutes */
 
 	int64_t retention_age_ns; /* since a segment's last batch was received; 0: for ever */

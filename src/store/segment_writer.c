@@ -60,6 +60,7 @@ int segment_writer_new(struct fs *fs, const char *dir, uint64_t number,
 	w->fd = -1;
 	w->footer.number = number;
 	w->footer.received_min_ns = INT64_MAX;
+	w->values = options->values ? options->values : COLUMN_MAX_VALUES;
 	r = group_writer_init(&w->group, options);
 	if (r == 0)
 		r = writer_start(w, dir);
@@ -355,15 +356,14 @@ static int check_limits(const struct segment_writer *w)
 	uint64_t entries = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-		if (counts[i] > COLUMN_MAX_VALUES)
+		if (counts[i] > w->values)
 			return -E2BIG;
 	for (int i = 0; i < SECTIONS; i++)
 		if (f->sections[i].bytes > SEGMENT_MOST_SECTION)
 			return -E2BIG;
 	for (size_t i = 0; i < t->shape_n; i++)
 		entries += t->skeletons[t->shapes[i].skeleton].field_n;
-	return entries > COLUMN_MAX_VALUES || w->group.zone_shape_n > COLUMN_MAX_VALUES ? -E2BIG
-											: 0;
+	return entries > w->values || w->group.zone_shape_n > w->values ? -E2BIG : 0;
 }
 
 static int write_end(struct segment_writer *w, const struct segment_seal *seal)

@@ -23,6 +23,7 @@ struct segment_writer {
 	uint64_t *ids;
 	size_t id_capacity;
 	struct segment_footer footer;
+	uint32_t values; /* of each table, at most */
 	int failed;
 };
 

@@ -27,6 +27,7 @@ struct view_segment {
 	size_t hash_n;
 	_Atomic uint8_t plain; /* view_segment_is_plain() has found: 1 no, 2 yes */
 	_Atomic bool damaged;  /* something in it could not be read: compaction leaves it alone */
+	_Atomic bool apart;    /* with what came before it, it was more than a segment may have */
 	/* Its services, counted when first asked for (store/overview.c). */
 	pthread_mutex_t services_lock;
 	struct service_tally *services;

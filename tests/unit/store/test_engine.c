@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "core/clock.h"
+#include "store/compact.h"
 #include "store/engine_int.h"
 
 #define DAY (24 * 3600 * NS_PER_S)
@@ -148,6 +149,51 @@ static void large_segments_are_not_written_again(void **state)
 	/* The three small ones became one; the large one stayed. */
 	assert_int_equal(segments_of(s), 2);
 	assert_int_equal(engine_of(s)->counters.compacted_rows, 3);
+	store_close(s);
+	folder_remove(dir);
+}
+
+/* A segment of spans that all have other names. */
+static void put_names(struct store *s, uint32_t *number, uint32_t n)
+{
+	struct batch *b = batch_for("front", 1);
+
+	for (uint32_t i = 0; i < n; i++) {
+		char name[32];
+		uint32_t code;
+
+		snprintf(name, sizeof(name), "%u", ++*number);
+		code = batch_string(b, slice_cstr(name));
+		span_add(b, *number, 1, 0, 1, 2)->name = code;
+	}
+	assert_int_equal(put(s, sealed(b)), 0);
+	assert_int_equal(engine_flush(s), 0);
+}
+
+static void segments_with_too_many_strings_for_one_become_several(void **state)
+{
+	enum { NAMES = 100 };
+	const struct engine_options options = {.segment_values = 5 * NAMES / 2};
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), options);
+	uint32_t number = 0;
+
+	for (int i = 0; i < 4; i++)
+		put_names(s, &number, NAMES);
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 2); /* two of them are few enough, three are not */
+	put_names(s, &number, NAMES);
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 3);
+	assert_int_equal(engine_of(s)->counters.compactions, 2);
+	assert_int_equal(engine_of(s)->counters.compaction_failures, 0);
+	/* Nor is it tried again and again. */
+	assert_int_equal(compact_once(engine_of(s), COMPACT_ALL, &(struct compact_pace){0}), 0);
+	store_close(s);
+	s = engine_at(dir, options);
+	for (uint32_t i = 1; i <= number; i++)
+		assert_int_equal(rows_of(s, i), 1);
+	assert_int_equal(files_of(dir, ".cst"), 3);
 	store_close(s);
 	folder_remove(dir);
 }
@@ -636,6 +682,7 @@ int main(void)
 		cmocka_unit_test(a_flush_takes_the_log_away_and_nothing_else),
 		cmocka_unit_test(split_traces_are_known_until_compaction_joins_them),
 		cmocka_unit_test(large_segments_are_not_written_again),
+		cmocka_unit_test(segments_with_too_many_strings_for_one_become_several),
 		cmocka_unit_test(retention_goes_by_arrival_whatever_spans_say),
 		cmocka_unit_test(too_much_goes_oldest_first),
 		cmocka_unit_test(over_the_memory_limit_is_refused_until_flushed),
