@@ -92,6 +92,18 @@ int column_decode_i64_range(struct column_codec *c, struct slice block, size_t n
 int column_decode_u32_range(struct column_codec *c, struct slice block, size_t n, size_t first,
 			    size_t count, uint32_t *out);
 
+/* Several parts of a block at once, ascending and apart, one behind the other into `out`: what must
+ * be decoded from its start is decoded once. */
+struct column_range {
+	size_t first, count;
+};
+int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t n,
+			     const uint32_t *contexts, uint32_t context_n,
+			     const struct column_range *ranges, size_t range_n, uint64_t *out);
+
+/* Must the contexts of a block's values be known? */
+bool column_has_contexts(struct slice block);
+
 /* --- codes: small dense numbers whose order repeats (shapes, dictionary codes) ---
  *
  * Also weighs zstd over the codes as bytes, 16 or 32 bit numbers, which finds patterns of codes. */
@@ -117,6 +129,9 @@ int column_decode_fixed(struct column_codec *c, struct slice block, size_t width
 			void *out);
 int column_decode_fixed_range(struct column_codec *c, struct slice block, size_t width, size_t n,
 			      size_t first, size_t count, void *out);
+
+int column_decode_fixed_ranges(struct column_codec *c, struct slice block, size_t width, size_t n,
+			       const struct column_range *ranges, size_t range_n, void *out);
 
 /* --- bits: bit i is words[i / 64] >> i % 64; bits behind n are ignored and decoded as 0 --- */
 int column_encode_bits(struct column_codec *c, const uint64_t *words, size_t n, struct buffer *out);

@@ -61,15 +61,35 @@ int column_encode_fixed(struct column_codec *c, const void *values, size_t width
 	return r;
 }
 
-int column_decode_fixed_range(struct column_codec *c, struct slice block, size_t width, size_t n,
-			      size_t first, size_t count, void *out)
+static bool ranges_valid(size_t n, const struct column_range *ranges, size_t range_n)
+{
+	for (size_t i = 0; i < range_n; i++)
+		if (ranges[i].first > n || ranges[i].count > n - ranges[i].first)
+			return false;
+	return true;
+}
+
+/* The parts of one byte of each value. */
+static void take_plane(const uint8_t *plane, const struct column_range *ranges, size_t range_n,
+		       size_t width, uint8_t *to)
+{
+	for (size_t k = 0; k < range_n; k++)
+		for (size_t i = 0; i < ranges[k].count; i++, to += width)
+			*to = plane[ranges[k].first + i];
+}
+
+int column_decode_fixed_ranges(struct column_codec *c, struct slice block, size_t width, size_t n,
+			       const struct column_range *ranges, size_t range_n, void *out)
 {
 	struct column_reader r = column_reader_of(block);
 	uint8_t form, *room, *to = out;
+	size_t count = 0;
 
-	if (n > COLUMN_MAX_VALUES || first > n || count > n - first || width == 0 ||
-	    width > COLUMN_MAX_WIDTH)
+	if (n > COLUMN_MAX_VALUES || width == 0 || width > COLUMN_MAX_WIDTH ||
+	    !ranges_valid(n, ranges, range_n))
 		return -EINVAL;
+	for (size_t i = 0; i < range_n; i++)
+		count += ranges[i].count;
 	if (count == 0)
 		return 0;
 	if (!column_read_byte(&r, &form))
@@ -77,7 +97,8 @@ int column_decode_fixed_range(struct column_codec *c, struct slice block, size_t
 	if (form == COLUMN_RAW) {
 		if (column_left(&r) < n * width)
 			return -EBADMSG;
-		memcpy(out, r.p + first * width, count * width);
+		for (size_t i = 0; i < range_n; to += ranges[i++].count * width)
+			memcpy(to, r.p + ranges[i].first * width, ranges[i].count * width);
 		return 0;
 	}
 	if (form != COLUMN_COLUMNS)
@@ -90,10 +111,17 @@ int column_decode_fixed_range(struct column_codec *c, struct slice block, size_t
 
 		if (!plane)
 			return -EBADMSG;
-		for (size_t i = 0; i < count; i++)
-			to[i * width + b] = plane[first + i];
+		take_plane(plane, ranges, range_n, width, to + b);
 	}
 	return 0;
+}
+
+int column_decode_fixed_range(struct column_codec *c, struct slice block, size_t width, size_t n,
+			      size_t first, size_t count, void *out)
+{
+	const struct column_range range = {first, count};
+
+	return column_decode_fixed_ranges(c, block, width, n, &range, 1, out);
 }
 
 int column_decode_fixed(struct column_codec *c, struct slice block, size_t width, size_t n,

@@ -205,6 +205,9 @@ void column_log_init(struct column_codec *c);
 int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
 		     const struct column_context *context, struct buffer *out);
 /* Values first … first + count - 1; context->of is needed up to there only. */
+int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
+		      const struct column_range *ranges, size_t range_n,
+		      const struct column_context *context, uint64_t *out);
 int column_log_read(struct column_codec *c, struct column_reader *r, size_t n, size_t first,
 		    size_t count, const struct column_context *context, uint64_t *out);
 

@@ -153,3 +153,56 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 		memcpy(out, whole + first, count * sizeof(*out));
 	return e;
 }
+
+/* --- several parts --- */
+
+bool column_has_contexts(struct slice block)
+{
+	return block.n > 0 && (block.p[0] == COLUMN_LOGC || block.p[0] == COLUMN_SCALED);
+}
+
+/* One behind the other, each by itself. */
+static int read_apart(struct column_codec *c, struct slice block, size_t n,
+		      const struct column_context *context, const struct column_range *ranges,
+		      size_t range_n, uint64_t *out)
+{
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < range_n; out += ranges[i++].count)
+		e = column_integers_decode(c, column_reader_of(block), n, ranges[i].first,
+					   ranges[i].count, DEPTH_TOP, context, out);
+	return e;
+}
+
+int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t n,
+			     const uint32_t *contexts, uint32_t context_n,
+			     const struct column_range *ranges, size_t range_n, uint64_t *out)
+{
+	const struct column_context context = {contexts, context_n};
+	struct column_reader r = column_reader_of(block);
+	uint64_t *whole;
+	size_t at = 0;
+	uint8_t form;
+	int e;
+
+	for (size_t i = 0; i < range_n; at = ranges[i].first + ranges[i].count, i++)
+		if (ranges[i].first < at || ranges[i].first > n ||
+		    ranges[i].count > n - ranges[i].first || n > COLUMN_MAX_VALUES)
+			return -EINVAL;
+	if (at == 0)
+		return 0;
+	if (!column_read_byte(&r, &form))
+		return -EBADMSG;
+	if (form == COLUMN_LOG || form == COLUMN_LOGC)
+		return column_log_ranges(c, &r, n, ranges, range_n, &context, out);
+	if (range_n == 1 || form == COLUMN_CONST || form == COLUMN_FOR || form == COLUMN_SCALED)
+		return read_apart(c, block, n, &context, ranges, range_n, out);
+	whole = column_scratch(c, SLOT_WHOLE, n * sizeof(*whole));
+	if (!whole)
+		return -ENOMEM;
+	e = form == COLUMN_DELTA ? read_delta(&r, n, at, whole)
+				 : read_whole(c, form, &r, n, DEPTH_TOP, whole);
+	for (size_t i = 0; e == 0 && i < range_n; out += ranges[i++].count)
+		memcpy(out, whole + ranges[i].first, ranges[i].count * sizeof(*out));
+	return e;
+}

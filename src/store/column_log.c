@@ -235,19 +235,21 @@ static size_t skip_bits(const struct class_facts *facts, const uint8_t *classes,
 	return bits;
 }
 
-int column_log_read(struct column_codec *c, struct column_reader *r, size_t n, size_t first,
-		    size_t count, const struct column_context *context, uint64_t *out)
+int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
+		      const struct column_range *ranges, size_t range_n,
+		      const struct column_context *context, uint64_t *out)
 {
 	bool related = r->p[-1] == COLUMN_LOGC;
 	uint8_t *room = column_scratch(c, SLOT_CLASSES, n);
+	const struct column_range *last = &ranges[range_n - 1];
+	size_t bit = 0, at = 0, end = last->first + last->count;
 	const uint8_t *classes;
-	size_t bit;
-	int e;
+	int e = 0;
 
 	if (!room)
 		return -ENOMEM;
 	if (related) {
-		e = column_classes_read(c, r, n, first + count, context, room);
+		e = column_classes_read(c, r, n, end, context, room);
 		if (e < 0)
 			return e;
 		classes = room;
@@ -256,12 +258,25 @@ int column_log_read(struct column_codec *c, struct column_reader *r, size_t n, s
 	}
 	if (!classes)
 		return -EBADMSG;
-	bit = skip_bits(c->classes, classes, first);
-	if (bit > column_left(r) * 8)
-		return -EBADMSG;
-	e = read_bits(c->classes, r->p, column_left(r), classes + first, count, &bit, out);
-	if (e == 0 && first + count == n && (bit + 7) / 8 != column_left(r))
+	for (size_t i = 0; e == 0 && i < range_n; i++) {
+		bit += skip_bits(c->classes, classes + at, ranges[i].first - at);
+		if (bit > column_left(r) * 8)
+			return -EBADMSG;
+		e = read_bits(c->classes, r->p, column_left(r), classes + ranges[i].first,
+			      ranges[i].count, &bit, out);
+		out += ranges[i].count;
+		at = ranges[i].first + ranges[i].count;
+	}
+	if (e == 0 && end == n && (bit + 7) / 8 != column_left(r))
 		return -EBADMSG;
 	r->p = r->end;
 	return e;
+}
+
+int column_log_read(struct column_codec *c, struct column_reader *r, size_t n, size_t first,
+		    size_t count, const struct column_context *context, uint64_t *out)
+{
+	const struct column_range range = {first, count};
+
+	return column_log_ranges(c, r, n, &range, 1, context, out);
 }

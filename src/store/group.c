@@ -457,6 +457,16 @@ const struct shapes *tables_shapes(const struct segment_tables *t)
 	return &t->shapes;
 }
 
+uint32_t tables_skeletons(const struct segment_tables *t)
+{
+	return t->skeleton_n;
+}
+
+uint32_t tables_skeleton(const struct segment_tables *t, uint32_t shape)
+{
+	return t->skeletons[shape];
+}
+
 uint32_t tables_strings(const struct segment_tables *t)
 {
 	return (uint32_t)t->batch->strings;

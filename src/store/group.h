@@ -95,6 +95,10 @@ int segment_pin(struct segment *s, const struct segment_tables **ret_tables);
 void segment_unpin(struct segment *s);
 
 const struct shapes *tables_shapes(const struct segment_tables *t);
+/* Shapes of one skeleton, whose number is below tables_skeletons(), differ in nothing but values:
+ * of FIXED entries, and so perhaps in name. */
+uint32_t tables_skeletons(const struct segment_tables *t);
+uint32_t tables_skeleton(const struct segment_tables *t, uint32_t shape);
 uint32_t tables_strings(const struct segment_tables *t); /* how many */
 struct slice tables_text(const struct segment_tables *t, uint32_t code);
 /* The code of a text, or UINT32_MAX: then no key, name or FIXED value of this segment equals it. */
@@ -184,6 +188,19 @@ int group_durations(struct segment_group *g,
 int group_times(struct segment_group *g, const uint64_t **ret_times);
 int group_ids(struct segment_group *g, const uint64_t **ret_id1);
 int group_parents(struct segment_group *g, const uint64_t **ret_id2);
+
+/* Fields of some rows alone, at most GROUP_FEW_ROWS and ascending: the arrays hold them where these
+ * rows are, and of their pieces the ids; elsewhere they hold anything. */
+#define GROUP_FEW_ROWS 32
+struct group_few {
+	const uint64_t *times, *durations, *id1, *id2;
+	const struct group_piece *pieces;
+};
+int group_few_rows(struct segment_group *g, const uint32_t *rows, uint32_t n,
+		   struct group_few *ret_few);
+
+/* The name of a block's row whose shape does not know it (NAME_VARIES). */
+int group_row_name(struct segment_group *g, uint32_t row, struct slice *ret_name);
 
 /* One column of VAR and LOOSE values. */
 struct group_column {

@@ -162,7 +162,9 @@ static uint32_t count_vars(const struct segment_group *g, uint32_t column, uint3
 		uint32_t shape = g->zone->shapes[i], count = 0;
 
 		/* Each row has one name, of a column of its level. */
-		if (name)
+		if (name && t->columns[column].level == LEVEL_BLOCK)
+			count = (g->forms[i] & FORM_BLOCK_NAMED) != 0;
+		else if (name)
 			count = (g->forms[i] & FORM_NAMED) &&
 				t->columns[column].level == t->shape_rows[shape].level;
 		for (uint32_t v = t->var_first[shape]; !name && v < t->var_first[shape + 1]; v++)

@@ -5,43 +5,62 @@
 #include "base/cleanup.h"
 #include "store/group_window.h"
 
-/* The window's values of a block, into `out`. */
-static int get_u64(struct segment_group *g, enum group_block id, const struct row_window *w,
-		   uint64_t *out)
+static size_t count_of(const struct row_window *w, size_t n, enum group_block id)
 {
-	struct slice block;
-	int r = group_block(g, id, w->total[id], &block);
+	size_t count = 0;
 
-	return r < 0 || w->count[id] == 0
-		       ? r
-		       : group_decoded(g, id,
-				       column_decode_u64_range(g->codec, block, w->total[id],
-							       w->before[id], w->count[id], out));
+	for (size_t i = 0; i < n; i++)
+		count += w[i].count[id];
+	return count;
+}
+
+/* A block in which the windows have values, and these as ranges: 1; 0 if they have none. */
+static int get_block(struct segment_group *g, enum group_block id, const struct row_window *w,
+		     size_t n, struct slice *ret_block, struct column_range *ranges)
+{
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		ranges[i] = (struct column_range){w[i].before[id], w[i].count[id]};
+	if (count_of(w, n, id) == 0)
+		return g->fixed[id].n == w->total[id] ? 0
+						      : group_block(g, id, w->total[id], ret_block);
+	r = group_block(g, id, w->total[id], ret_block);
+	return r < 0 ? r : 1;
+}
+
+/* The windows' values of a block, one behind the other, into `out`. */
+static int get_u64(struct segment_group *g, enum group_block id, const struct row_window *w,
+		   size_t n, uint64_t *out)
+{
+	struct column_range ranges[GROUP_FEW_ROWS];
+	struct slice block;
+	int r = get_block(g, id, w, n, &block, ranges);
+
+	return r <= 0 ? r
+		      : group_decoded(g, id,
+				      column_decode_u64_ranges(g->codec, block, w->total[id], NULL,
+							       0, ranges, n, out));
 }
 
 static int get_ids(struct segment_group *g, enum group_block id, const struct row_window *w,
-		   uint64_t *out)
+		   size_t n, uint64_t *out)
 {
+	struct column_range ranges[GROUP_FEW_ROWS];
 	struct slice block;
-	int r = group_block(g, id, w->total[id], &block);
+	int r = get_block(g, id, w, n, &block, ranges);
 
-	return r < 0 || w->count[id] == 0
-		       ? r
-		       : group_decoded(g, id,
-				       column_decode_fixed_range(g->codec, block, sizeof(*out),
-								 w->total[id], w->before[id],
-								 w->count[id], out));
+	return r <= 0 ? r
+		      : group_decoded(g, id,
+				      column_decode_fixed_ranges(g->codec, block, sizeof(*out),
+								 w->total[id], ranges, n, out));
 }
 
-static int need_id1(struct segment_group *g, const struct row_window *w)
+static int window_id1(struct segment_group *g, const struct row_window *w, const uint64_t **ids,
+		      const uint64_t **backs)
 {
-	const uint64_t *id = g->scratch, *back = g->scratch + w->count[BLOCK_ID1];
-	int r = get_ids(g, BLOCK_ID1, w, g->scratch);
+	const uint64_t *id = *ids, *back = *backs;
 
-	if (r == 0)
-		r = get_u64(g, BLOCK_ID1_BACK, w, g->scratch + w->count[BLOCK_ID1]);
-	if (r < 0)
-		return r;
 	for (uint32_t p = w->piece; p < w->piece_end; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			uint32_t in = i - g->piece_first[p];
@@ -64,19 +83,29 @@ static int need_id1(struct segment_group *g, const struct row_window *w)
 				g->id1[i] = 0;
 			}
 		}
+	*ids = id;
+	*backs = back;
 	return 0;
 }
 
-static int need_id2(struct segment_group *g, const struct row_window *w)
+static int need_id1(struct segment_group *g, const struct row_window *w, size_t n)
 {
-	const int64_t *distance = (const int64_t *)g->scratch;
-	const uint64_t *id = g->scratch + w->count[BLOCK_PARENT];
-	int r = get_u64(g, BLOCK_PARENT, w, g->scratch);
+	const uint64_t *id = g->scratch, *back = g->scratch + count_of(w, n, BLOCK_ID1);
+	int r = get_ids(g, BLOCK_ID1, w, n, g->scratch);
 
 	if (r == 0)
-		r = get_ids(g, BLOCK_ID2, w, g->scratch + w->count[BLOCK_PARENT]);
-	if (r < 0)
-		return r;
+		r = get_u64(g, BLOCK_ID1_BACK, w, n, g->scratch + count_of(w, n, BLOCK_ID1));
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = window_id1(g, &w[i], &id, &back);
+	return r;
+}
+
+static int window_id2(struct segment_group *g, const struct row_window *w,
+		      const int64_t **distances, const uint64_t **ids)
+{
+	const int64_t *distance = *distances;
+	const uint64_t *id = *ids;
+
 	for (uint32_t p = w->piece; p < w->piece_end; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			int64_t at;
@@ -96,14 +125,29 @@ static int need_id2(struct segment_group *g, const struct row_window *w)
 				break;
 			}
 		}
+	*distances = distance;
+	*ids = id;
 	return 0;
 }
 
-int window_ids(struct segment_group *g, const struct row_window *w)
+static int need_id2(struct segment_group *g, const struct row_window *w, size_t n)
 {
-	int r = need_id1(g, w);
+	const int64_t *distance = (const int64_t *)g->scratch;
+	const uint64_t *id = g->scratch + count_of(w, n, BLOCK_PARENT);
+	int r = get_u64(g, BLOCK_PARENT, w, n, g->scratch);
 
-	return r == 0 ? need_id2(g, w) : r;
+	if (r == 0)
+		r = get_ids(g, BLOCK_ID2, w, n, g->scratch + count_of(w, n, BLOCK_PARENT));
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = window_id2(g, &w[i], &distance, &id);
+	return r;
+}
+
+int window_ids(struct segment_group *g, const struct row_window *w, size_t n)
+{
+	int r = need_id1(g, w, n);
+
+	return r == 0 ? need_id2(g, w, n) : r;
 }
 
 int group_need_ids(struct segment_group *g)
@@ -115,7 +159,7 @@ int group_need_ids(struct segment_group *g)
 		return 0;
 	r = window_whole(g, &w);
 	if (r == 0)
-		r = window_ids(g, &w);
+		r = window_ids(g, &w, 1);
 	if (r == 0)
 		g->have |= HAVE_IDS;
 	return r;
@@ -165,36 +209,36 @@ static void read_times(struct segment_group *g, uint32_t piece, const uint64_t *
 
 /* Numbers written by shape, into `out`.  Uses the second half of the scratch memory. */
 static int get_by_shape(struct segment_group *g, enum group_block id, const struct row_window *w,
-			uint64_t *out)
+			size_t n, uint64_t *out)
 {
-	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows), n = 0;
+	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows), known = 0;
+	struct column_range ranges[GROUP_FEW_ROWS];
 	struct slice block;
-	int r;
+	int r = get_block(g, id, w, n, &block, ranges);
 
+	if (r <= 0)
+		return r;
 	/* How they are written says how much of what is before must be known. */
-	for (uint32_t i = 0; i < w->end; i++) {
-		shapes[n] = g->codes[i];
-		n += form_has(group_form(g, i), id);
+	for (uint32_t i = 0; i < w[n - 1].end && column_has_contexts(block); i++) {
+		shapes[known] = g->codes[i];
+		known += form_has(group_form(g, i), id);
 	}
-	r = group_block(g, id, w->total[id], &block);
-	return r < 0 || w->count[id] == 0
-		       ? r
-		       : group_decoded(g, id,
-				       column_decode_i64_in_range(g->codec, block, w->total[id],
-								  shapes, g->zone->shape_n,
-								  w->before[id], w->count[id],
-								  (int64_t *)out));
+	return group_decoded(g, id,
+			     column_decode_u64_ranges(g->codec, block, w->total[id], shapes,
+						      g->zone->shape_n, ranges, n, out));
 }
 
-int window_times(struct segment_group *g, const struct row_window *w)
+int window_times(struct segment_group *g, const struct row_window *w, size_t n)
 {
-	const uint64_t *times = g->scratch, *points = g->scratch + w->count[BLOCK_TIME];
-	int r = get_by_shape(g, BLOCK_TIME, w, g->scratch);
+	const uint64_t *times = g->scratch, *points = g->scratch + count_of(w, n, BLOCK_TIME);
+	int r = get_by_shape(g, BLOCK_TIME, w, n, g->scratch);
 
 	if (r == 0)
-		r = get_by_shape(g, BLOCK_TIME_POINT, w, g->scratch + w->count[BLOCK_TIME]);
-	for (uint32_t p = w->piece; p < w->piece_end && r == 0; p++)
-		read_times(g, p, &times, &points);
+		r = get_by_shape(g, BLOCK_TIME_POINT, w, n,
+				 g->scratch + count_of(w, n, BLOCK_TIME));
+	for (size_t i = 0; i < n && r == 0; i++)
+		for (uint32_t p = w[i].piece; p < w[i].piece_end; p++)
+			read_times(g, p, &times, &points);
 	return r;
 }
 
@@ -207,19 +251,15 @@ int group_need_times(struct segment_group *g)
 		return r;
 	r = window_whole(g, &w);
 	if (r == 0)
-		r = window_times(g, &w);
+		r = window_times(g, &w, 1);
 	if (r == 0)
 		g->have |= HAVE_TIMES;
 	return r;
 }
 
-int window_durations(struct segment_group *g, const struct row_window *w)
+static const uint64_t *read_durations(struct segment_group *g, const struct row_window *w,
+				      const uint64_t *from)
 {
-	const uint64_t *from = g->scratch;
-	int r = get_by_shape(g, BLOCK_DURATION, w, g->scratch);
-
-	if (r < 0)
-		return r;
 	for (uint32_t p = w->piece; p < w->piece_end; p++)
 		for (uint32_t i = g->piece_first[p]; i < g->piece_first[p + 1]; i++) {
 			uint32_t form = group_form(g, i) & END_MASK;
@@ -228,7 +268,17 @@ int window_durations(struct segment_group *g, const struct row_window *w)
 					  : form == END_WHOLE ? (uint64_t)g->piece_duration[p]
 							      : 0;
 		}
-	return 0;
+	return from;
+}
+
+int window_durations(struct segment_group *g, const struct row_window *w, size_t n)
+{
+	const uint64_t *from = g->scratch;
+	int r = get_by_shape(g, BLOCK_DURATION, w, n, g->scratch);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		from = read_durations(g, &w[i], from);
+	return r;
 }
 
 int group_need_durations(struct segment_group *g)
@@ -240,7 +290,7 @@ int group_need_durations(struct segment_group *g)
 		return 0;
 	r = window_whole(g, &w);
 	if (r == 0)
-		r = window_durations(g, &w);
+		r = window_durations(g, &w, 1);
 	if (r == 0)
 		g->have |= HAVE_DURATIONS;
 	return r;
@@ -251,7 +301,7 @@ static int need_rare(struct segment_group *g, enum group_block id, uint32_t bit,
 		     const struct row_window *w, uint64_t *to, bool *none)
 {
 	const uint64_t *from = g->scratch;
-	int r = get_u64(g, id, w, g->scratch);
+	int r = get_u64(g, id, w, 1, g->scratch);
 
 	if (r < 0 || (w->total[id] == 0 && *none))
 		return r;
@@ -285,20 +335,23 @@ int group_need_units(struct segment_group *g)
 	return r;
 }
 
-/* The ids of the window's pieces; nothing else of them. */
-int window_piece_ids(struct segment_group *g, const struct row_window *w)
+/* The ids of the windows' pieces; nothing else of them. */
+int window_piece_ids(struct segment_group *g, const struct row_window *w, size_t n)
 {
 	struct trace_id *ids = (struct trace_id *)(void *)g->scratch;
-	uint32_t n = w->piece_end - w->piece;
+	struct column_range ranges[GROUP_FEW_ROWS];
 	struct slice block;
 	int r = group_block(g, BLOCK_PIECE_ID, g->zone->pieces, &block);
 
+	for (size_t i = 0; i < n; i++)
+		ranges[i] = (struct column_range){w[i].piece, w[i].piece_end - w[i].piece};
 	if (r == 0)
 		r = group_decoded(g, BLOCK_PIECE_ID,
-				  column_decode_fixed_range(g->codec, block, sizeof(*ids),
-							    g->zone->pieces, w->piece, n, ids));
-	for (uint32_t i = 0; i < n && r == 0; i++)
-		g->pieces[w->piece + i].id = ids[i];
+				  column_decode_fixed_ranges(g->codec, block, sizeof(*ids),
+							     g->zone->pieces, ranges, n, ids));
+	for (size_t i = 0; i < n && r == 0; i++)
+		for (uint32_t p = w[i].piece; p < w[i].piece_end; p++)
+			g->pieces[p].id = *ids++;
 	return r;
 }
 

@@ -562,14 +562,14 @@ static int need_window(const struct making *m)
 	struct segment_group *g = m->g;
 	const struct row_window *w = &m->window;
 
-	int r = g->have & HAVE_PIECES ? 0 : window_piece_ids(g, w);
+	int r = g->have & HAVE_PIECES ? 0 : window_piece_ids(g, w, 1);
 
 	if (r == 0 && !(g->have & HAVE_IDS))
-		r = window_ids(g, w);
+		r = window_ids(g, w, 1);
 	if (r == 0 && !(g->have & HAVE_TIMES))
-		r = window_times(g, w);
+		r = window_times(g, w, 1);
 	if (r == 0 && !(g->have & HAVE_DURATIONS))
-		r = window_durations(g, w);
+		r = window_durations(g, w, 1);
 	return r == 0 && !m->bare && !(g->have & HAVE_UNITS) ? window_units(g, w) : r;
 }
 

@@ -1,6 +1,8 @@
 /* store/group_window.c - a part of a group's rows: which values of each block belong to them. */
 #include "store/group_window.h"
 
+#include <errno.h>
+
 #include "base/cleanup.h"
 
 /* Adds rows of a form to the blocks in which they have a value. */
@@ -92,5 +94,67 @@ int window_of(struct segment_group *g, uint32_t first, uint32_t end, struct row_
 	for (uint32_t i = w.first; i < w.end; i++)
 		add_form(w.count, group_form(g, i), 1);
 	*ret_window = w;
+	return 0;
+}
+
+static void add_forms(const uint32_t *by_form, uint32_t *counts)
+{
+	for (uint32_t f = 0; f < 1 << FORM_BITS; f++)
+		if (by_form[f])
+			add_form(counts, f, by_form[f]);
+}
+
+int windows_of(struct segment_group *g, const uint32_t *rows, uint32_t n,
+	       struct row_window *windows)
+{
+	uint32_t by_form[1 << FORM_BITS] = {0}, at = 0;
+	uint32_t total[BLOCK_VALUES] = {0};
+	int found = 0, r = need_pieces_and_codes(g);
+
+	if (r < 0)
+		return r;
+	add_shapes(g, g->counts, total);
+	for (uint32_t i = 0; i < n; i++) {
+		struct row_window *w = &windows[found];
+
+		if (found > 0 && rows[i] < w[-1].end)
+			continue;
+		*w = (struct row_window){.piece = piece_of(g, rows[i])};
+		w->piece_end = w->piece + 1;
+		w->first = g->piece_first[w->piece];
+		w->end = g->piece_first[w->piece_end];
+		for (; at < w->first; at++)
+			by_form[group_form(g, at) & ((1 << FORM_BITS) - 1)]++;
+		add_forms(by_form, w->before);
+		memcpy(w->total, total, sizeof(total));
+		for (uint32_t row = w->first; row < w->end; row++)
+			add_form(w->count, group_form(g, row), 1);
+		found++;
+	}
+	return found;
+}
+
+int group_few_rows(struct segment_group *g, const uint32_t *rows, uint32_t n,
+		   struct group_few *ret_few)
+{
+	struct row_window windows[GROUP_FEW_ROWS];
+	int k, r = 0;
+
+	if (n == 0 || n > GROUP_FEW_ROWS)
+		return -EINVAL;
+	k = windows_of(g, rows, n, windows);
+	if (k < 0)
+		return k;
+	if (!(g->have & HAVE_PIECES))
+		r = window_piece_ids(g, windows, (size_t)k);
+	if (r == 0 && !(g->have & HAVE_IDS))
+		r = window_ids(g, windows, (size_t)k);
+	if (r == 0 && !(g->have & HAVE_TIMES))
+		r = window_times(g, windows, (size_t)k);
+	if (r == 0 && !(g->have & HAVE_DURATIONS))
+		r = window_durations(g, windows, (size_t)k);
+	if (r < 0)
+		return r;
+	*ret_few = (struct group_few){g->times, g->durations, g->id1, g->id2, g->pieces};
 	return 0;
 }

@@ -23,11 +23,16 @@ int window_whole(struct segment_group *g, struct row_window *ret_window);
  * 32-bit numbers, how many rows of each of the group's shapes stand before the window. */
 int window_of(struct segment_group *g, uint32_t first, uint32_t end, struct row_window *ret_window);
 
-/* Each fills the group's arrays for the rows of the window. */
-int window_piece_ids(struct segment_group *g, const struct row_window *w);
-int window_ids(struct segment_group *g, const struct row_window *w);
-int window_times(struct segment_group *g, const struct row_window *w); /* needs ids */
-int window_durations(struct segment_group *g, const struct row_window *w);
+/* The pieces that hold these rows, ascending: no window twice; returns how many, negative errno.
+ * Room for n windows. */
+int windows_of(struct segment_group *g, const uint32_t *rows, uint32_t n,
+	       struct row_window *windows);
+
+/* Each fills the group's arrays for the rows of n windows, ascending and apart. */
+int window_piece_ids(struct segment_group *g, const struct row_window *w, size_t n);
+int window_ids(struct segment_group *g, const struct row_window *w, size_t n);
+int window_times(struct segment_group *g, const struct row_window *w, size_t n); /* needs ids */
+int window_durations(struct segment_group *g, const struct row_window *w, size_t n);
 int window_units(struct segment_group *g, const struct row_window *w);
 
 #endif

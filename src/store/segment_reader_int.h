@@ -30,6 +30,8 @@ struct segment_tables {
 	struct column_key *columns;
 	uint32_t column_n;
 	struct shape *shape_rows;
+	uint32_t *skeletons; /* of each shape */
+	uint32_t skeleton_n;
 	struct shape_entry *entries;
 	uint32_t *entry_columns; /* of each entry */
 	/* Columns of VAR entries with a value: of shape i from var_first[i] to var_first[i + 1]. */
@@ -47,7 +49,8 @@ struct segment_tables {
 /* Beside the bits of a form: what scans ask of a shape most often. */
 enum reader_form {
 	FORM_FAILED = 1 << FORM_BITS,
-	FORM_NAMED = 2 << FORM_BITS, /* the name is a value of its own */
+	FORM_NAMED = 2 << FORM_BITS,       /* the name is a value of its own */
+	FORM_BLOCK_NAMED = 4 << FORM_BITS, /* and the row is a block's */
 };
 
 struct segment {

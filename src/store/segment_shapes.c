@@ -197,8 +197,7 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 {
 	struct segment_tables *t = l->t;
 	uint32_t n = l->s->footer.shapes;
-	_cleanup_(freep)
-	uint32_t *skeleton = calloc((size_t)n + 1, sizeof(*skeleton));
+	uint32_t *skeleton = t->skeletons = loading_take(l, n, sizeof(*skeleton));
 	_cleanup_(freep)
 	uint32_t *codes = NULL;
 	_cleanup_(freep)
@@ -208,6 +207,7 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	struct entry_counts counts = {0};
 	uint32_t vars = 0;
 
+	t->skeleton_n = l->s->footer.skeletons;
 	t->shape_rows = loading_take(l, n, sizeof(*t->shape_rows));
 	if (!skeleton || !t->shape_rows) {
 		block_fail(&l->r, -ENOMEM);
@@ -247,7 +247,9 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 		t->loose_n[i] = s->loose_n;
 		t->forms[i] =
 			(uint16_t)(s->form | (row_failed(s->type, s->status) ? FORM_FAILED : 0) |
-				   (s->name == NAME_VARIES ? FORM_NAMED : 0));
+				   (s->name != NAME_VARIES    ? 0
+				    : s->level == LEVEL_BLOCK ? FORM_NAMED | FORM_BLOCK_NAMED
+							      : FORM_NAMED));
 	}
 	t->var_first[n] = vars;
 	t->shapes.rows = t->shape_rows;

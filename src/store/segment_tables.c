@@ -282,6 +282,7 @@ struct segment_tables *segment_tables_free(struct segment_tables *t)
 	free(t->resource_source);
 	free(t->columns);
 	free(t->shape_rows);
+	free(t->skeletons);
 	free(t->entries);
 	free(t->entry_columns);
 	free(t->var_columns);

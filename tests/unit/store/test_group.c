@@ -109,6 +109,58 @@ static void some_rows_are_what_all_rows_say(void **state)
 	pile_done(&p);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void few_rows_are_what_all_rows_say(void **state)
+{
+	struct pile p = {0};
+	struct segment *s = make(&p, *state, 4, 13);
+	struct segment_group *g = NULL;
+	struct rng rng = {17};
+
+	for (int i = 0; i < 200; i++) {
+		uint32_t number = (uint32_t)rng_below(&rng, segment_info(s)->groups), rows[8], n;
+		struct event_set set = {0};
+		struct group_few few;
+
+		/* One memory for all groups. */
+		assert_int_equal(group_turn(s, number, i % 2, &g), 0);
+		n = (uint32_t)rng_below(&rng, 8) + 1;
+		for (uint32_t k = 0; k < n; k++)
+			rows[k] = (uint32_t)rng_below(&rng, group_zone(g)->rows);
+		qsort(rows, n, sizeof(*rows), by_number);
+		assert_int_equal(group_few_rows(g, rows, n, &few), 0);
+		for (uint32_t k = 0; k < n; k++) {
+			const struct event *e;
+			const uint32_t *firsts;
+			const int64_t *starts, *durations;
+			uint32_t pieces, piece = 0;
+
+			assert_int_equal(group_rows(g, rows[k], 1, &set), 0);
+			e = event_get(set.refs[0]);
+			assert_int_equal(few.times[rows[k]], e->time_ns);
+			assert_int_equal(few.durations[rows[k]], e->end_ns - e->time_ns);
+			assert_int_equal(few.id1[rows[k]], e->id1);
+			assert_int_equal(few.id2[rows[k]], e->id2);
+			assert_int_equal(
+				group_piece_times(g, &starts, &durations, &firsts, &pieces), 0);
+			while (firsts[piece + 1] <= rows[k])
+				piece++;
+			assert_true(trace_id_eq(few.pieces[piece].id, e->trace_id));
+			event_set_done(&set);
+			set = (struct event_set){0};
+		}
+	}
+	group_close(g);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 /* Rows that have the text under the key, from the rows themselves; each as often as it has it. */
 static uint32_t rows_with(const struct event_set *set, struct slice key, struct slice text,
 			  uint32_t *out)
@@ -252,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_rows_are_what_all_rows_say),
+		cmocka_unit_test(few_rows_are_what_all_rows_say),
 		cmocka_unit_test(bare_rows_are_rows_without_attributes),
 		cmocka_unit_test(values_are_found_where_they_stand),
 	};
