@@ -17,24 +17,52 @@ enum argument {
 	ARGUMENT_OTHER,
 };
 
-struct fast_rows {
-	uint32_t n;
-	uint32_t *groups;
-	int64_t *ns; /* -1: no duration */
-	int64_t *sorted;
-	uint32_t *places;
-	size_t place_capacity;
+/* What is kept of a row's duration while it waits. */
+enum fast_keeps {
+	FAST_NS,     /* all of it */
+	FAST_PLACES, /* its place in a sketch, and of all rows of a group the shortest and longest
+		      */
+	FAST_COUNTS, /* nothing: rows are counted, and do not wait */
 };
 
-/* Makes room when it is first needed.  -ENOMEM. */
-int fast_rows_room(struct fast_rows *f);
+/* What aggregates of these kinds and arguments need. */
+enum fast_keeps fast_rows_need(const struct aggregate *aggregates, const uint8_t *arguments,
+			       uint32_t n);
+
+struct fast_rows {
+	enum fast_keeps keeps;
+	uint32_t n;                       /* that wait, or were counted */
+	uint32_t *groups;                 /* of those that wait */
+	int64_t *ns, *sorted;             /* FAST_NS; -1: no duration */
+	uint16_t *places, *sorted_places; /* FAST_PLACES */
+	void *room;                       /* of these */
+	/* By group, for group_n of them. */
+	uint32_t *counts; /* FAST_COUNTS: rows.  While rows are sorted: where they go */
+	int64_t *low, *high;
+	size_t group_n, count_capacity, low_capacity, high_capacity;
+};
+
+/* Makes room, and for so many groups.  -ENOMEM. */
+int fast_rows_room(struct fast_rows *f, size_t groups);
 void fast_rows_done(struct fast_rows *f);
 
-/* There is room, and fewer than FAST_ROWS wait. */
+/* There is room for the group, and fewer than FAST_ROWS wait.  ns: -1 is no duration. */
 static inline void fast_rows_put(struct fast_rows *f, uint32_t group, int64_t ns)
 {
-	f->groups[f->n] = group;
-	f->ns[f->n++] = ns;
+	if (f->keeps == FAST_COUNTS) {
+		f->counts[group]++;
+	} else if (f->keeps == FAST_PLACES) {
+		f->groups[f->n] = group;
+		f->places[f->n] = sketch_place(ns);
+		if (ns > f->high[group])
+			f->high[group] = ns;
+		if ((uint64_t)ns < (uint64_t)f->low[group])
+			f->low[group] = ns;
+	} else {
+		f->groups[f->n] = group;
+		f->ns[f->n] = ns;
+	}
+	f->n++;
 }
 
 /* Adds those that wait: arguments[i] says what aggregate i is of, which is not ARGUMENT_OTHER.

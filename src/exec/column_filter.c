@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
+#include "base/vec.h"
 #include "exec/attr_value.h"
 
 enum { NOT_ASKED, ASKED_NO, ASKED_YES };
@@ -72,6 +74,7 @@ void column_filter_init(struct column_filter *f, const struct column_query *q,
 void column_filter_done(struct column_filter *f)
 {
 	free(f->maybe);
+	free(f->found);
 	for (uint32_t i = 0; i < COLUMN_DRIVERS_MOST; i++)
 		free(f->asked[i]);
 }
@@ -111,27 +114,32 @@ static bool equals_text(const struct plan_expr *e, struct slice *ret_text)
 	return true;
 }
 
-static void match_code(struct column_filter *f, const struct group_column *c, uint32_t code,
-		       uint8_t bit)
+static uint32_t match_code(struct column_filter *f, const struct group_column *c, uint32_t code)
 {
-	for (uint32_t i = 0; i < c->n; i++)
-		if (c->codes[i] == code)
-			f->maybe[c->rows[i]] |= bit;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		f->found[n] = i;
+		n += c->codes[i] == code;
+	}
+	return n;
 }
 
 /* Texts of the dictionary are asked once in the segment. */
 static int match_by_code(struct column_filter *f, const struct group_column *c, uint32_t driver,
-			 uint8_t bit)
+			 uint32_t *ret_n)
 {
 	const struct column_driver *d = &f->drivers[driver];
 	uint8_t *asked = f->asked[driver];
 	struct slice text;
+	uint32_t n = 0;
 
+	*ret_n = 0;
 	if (c->type == VALUE_STRING && equals_text(d->expr, &text)) {
 		uint32_t code = tables_find(f->shapes->tables, text);
 
 		if (code != UINT32_MAX)
-			match_code(f, c, code, bit);
+			*ret_n = match_code(f, c, code);
 		return 0;
 	}
 	if (!asked) {
@@ -146,20 +154,22 @@ static int match_by_code(struct column_filter *f, const struct group_column *c, 
 			*at = holds(f, d, text_value(c->type, column_text(c, i), f->env.arena))
 				      ? ASKED_YES
 				      : ASKED_NO;
-		if (*at == ASKED_YES)
-			f->maybe[c->rows[i]] |= bit;
+		f->found[n] = i;
+		n += *at == ASKED_YES;
 	}
+	*ret_n = n;
 	return 0;
 }
 
 /* Texts that stand in the column: each is asked once; most values have one of their own. */
 static int match_texts(struct column_filter *f, const struct group_column *c, uint32_t driver,
-		       uint8_t bit)
+		       uint32_t *ret_n)
 {
 	const struct column_driver *d = &f->drivers[driver];
 	struct slice equal = slice_of(NULL, 0);
 	bool equals = c->type == VALUE_STRING && equals_text(d->expr, &equal);
 	uint8_t *asked = c->codes ? calloc(c->text_n + 1, 1) : NULL;
+	uint32_t n = 0;
 
 	if (c->codes && !asked)
 		return -ENOMEM;
@@ -175,27 +185,41 @@ static int match_texts(struct column_filter *f, const struct group_column *c, ui
 			if (at)
 				*at = told;
 		}
-		if (told == ASKED_YES)
-			f->maybe[c->rows[i]] |= bit;
+		f->found[n] = i;
+		n += told == ASKED_YES;
 	}
 	free(asked);
+	*ret_n = n;
 	return 0;
 }
 
-static int match_column(struct column_filter *f, const struct group_column *c, uint32_t driver)
+/* A number is no text: names alone (true, false) are. */
+static bool cannot_equal(const struct column_filter *f, uint32_t driver, enum value_type type)
 {
-	uint8_t bit = (uint8_t)(1u << driver);
 	struct slice text;
 
+	return (type == VALUE_INT || type == VALUE_DOUBLE) &&
+	       equals_text(f->drivers[driver].expr, &text);
+}
+
+/* The values of a column that fit: f->found. */
+static int match_column(struct column_filter *f, const struct group_column *c, uint32_t driver,
+			uint32_t *ret_n)
+{
+	uint32_t n = 0;
+
+	*ret_n = 0;
+	if (!vec_reserve(&f->found, &f->found_capacity, (size_t)c->n + 1, sizeof(*f->found)))
+		return -ENOMEM;
 	if (!c->values)
-		return c->by_code ? match_by_code(f, c, driver, bit)
-				  : match_texts(f, c, driver, bit);
-	/* A number is no text: names alone (true, false) are. */
-	if (c->type != VALUE_BOOL && equals_text(f->drivers[driver].expr, &text))
+		return c->by_code ? match_by_code(f, c, driver, ret_n)
+				  : match_texts(f, c, driver, ret_n);
+	if (cannot_equal(f, driver, c->type))
 		return 0;
 	for (uint32_t i = 0; i < c->n; i++)
 		if (holds(f, &f->drivers[driver], bits_value(c->type, c->values[i])))
-			f->maybe[c->rows[i]] |= bit;
+			f->found[n++] = i;
+	*ret_n = n;
 	return 0;
 }
 
@@ -229,9 +253,107 @@ int column_filter_group(struct column_filter *f, struct column_group *g)
 		if (g->shapes->place[leaf] != LEAF_COLUMN)
 			continue;
 		r = column_group_columns(g, leaf, &c);
-		for (uint32_t k = 0; r == 0 && k < c->n; k++)
-			r = match_column(f, c->columns[k], i);
+		for (uint32_t k = 0; r == 0 && k < c->n; k++) {
+			uint32_t n;
+
+			r = match_column(f, c->columns[k], i, &n);
+			for (uint32_t v = 0; r == 0 && v < n; v++)
+				f->maybe[c->columns[k]->rows[f->found[v]]] |= (uint8_t)(1u << i);
+		}
 		/* A key that stands twice in a row: the row itself is asked. */
 	}
 	return r == 0 ? f->env.failed : r;
+}
+
+/* --- few rows --- */
+
+/* The one whose values are found without decoding the column, if there is one. */
+static uint32_t best_driver(const struct column_filter *f, uint8_t always)
+{
+	struct slice text;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		if (always >> i & 1 && equals_text(f->drivers[i].expr, &text))
+			return i;
+	return (uint32_t)__builtin_ctz(always);
+}
+
+/* The values of one column that fit: *ret_values.  -ENOENT when there is no such column. */
+static int few_values(struct column_filter *f, struct column_group *g, uint32_t driver,
+		      enum value_type type, const uint32_t **ret_values, uint32_t *ret_n)
+{
+	uint32_t key = g->shapes->key[f->drivers[driver].leaf];
+	const struct group_column *c;
+	struct slice text;
+	int r;
+
+	*ret_n = 0;
+	if (cannot_equal(f, driver, type))
+		return -ENOENT;
+	if (type == VALUE_STRING && equals_text(f->drivers[driver].expr, &text))
+		return group_find_text(g->group, LEVEL_BLOCK, key, text,
+				       tables_find(f->shapes->tables, text), ret_values, ret_n);
+	r = group_column_values(g->group, LEVEL_BLOCK, key, type, &c);
+	if (r == 0)
+		r = match_column(f, c, driver, ret_n);
+	*ret_values = f->found;
+	return r;
+}
+
+/* Puts rows among those that are there.  Returns how many there are then. */
+static uint32_t rows_join(uint32_t *rows, uint32_t n, const uint32_t *more, uint32_t more_n)
+{
+	for (uint32_t i = 0; i < more_n; i++) {
+		uint32_t at = n;
+
+		while (at > 0 && rows[at - 1] >= more[i])
+			at--;
+		if (at < n && rows[at] == more[i])
+			continue;
+		memmove(rows + at + 1, rows + at, (n - at) * sizeof(*rows));
+		rows[at] = more[i];
+		n++;
+	}
+	return n;
+}
+
+int column_filter_few(struct column_filter *f, struct column_group *g, uint8_t always)
+{
+	uint32_t driver = best_driver(f, always), n = 0, key;
+	uint32_t more[GROUP_FEW_ROWS], all[2 * GROUP_FEW_ROWS];
+	int r = 0;
+
+	follow_segment(f, g->shapes);
+	key = g->shapes->key[f->drivers[driver].leaf];
+	if (equals_text(f->drivers[driver].expr, &g->few_text))
+		g->few_leaf = f->drivers[driver].leaf;
+	for (uint32_t i = 0; r == 0 && key != NO_KEY && i < LEAF_TYPES_ALL; i++) {
+		const uint32_t *values;
+		uint32_t k;
+
+		r = few_values(f, g, driver, leaf_types[i], &values, &k);
+		if (r == -ENOENT || (r == 0 && k == 0)) {
+			r = 0;
+			continue;
+		}
+		if (r == 0 && k > GROUP_FEW_ROWS)
+			return 0;
+		if (leaf_types[i] != VALUE_STRING)
+			g->few_leaf = COLUMN_SLOTS_MOST;
+		if (r == 0)
+			r = group_value_rows(g->group, LEVEL_BLOCK, key, leaf_types[i], values, k,
+					     more);
+		if (r < 0)
+			return r;
+		n = rows_join(all, n, more, k);
+		if (n > GROUP_FEW_ROWS)
+			return 0;
+	}
+	if (r == 0)
+		r = f->env.failed;
+	if (r < 0)
+		return r;
+	memcpy(g->few, all, n * sizeof(*all));
+	g->few_n = n;
+	return 1;
 }

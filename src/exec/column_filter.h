@@ -22,6 +22,9 @@ struct column_filter {
 	struct column_driver drivers[COLUMN_DRIVERS_MOST];
 	uint32_t n;
 	uint8_t *maybe; /* [row] of the group at hand: bit i for driver i */
+	/* Values of a column that fit, as places in it. */
+	uint32_t *found;
+	size_t found_capacity;
 	/* What became of asking the dictionary's texts, for each driver: 0 not asked, 1 no, 2 yes.
 	 */
 	uint8_t *asked[COLUMN_DRIVERS_MOST];
@@ -38,6 +41,11 @@ void column_filter_done(struct column_filter *f);
 
 /* Looks through the columns of the group. */
 int column_filter_group(struct column_filter *f, struct column_group *g);
+
+/* The rows that may match, if they are few: group.few, ascending, each once.  `always` has the
+ * drivers that each of them must fit.  1 and the rows, perhaps none; 0 when they are more than
+ * GROUP_FEW_ROWS, or cannot be found this way; negative errno. */
+int column_filter_few(struct column_filter *f, struct column_group *g, uint8_t always);
 
 /* May the row match, as far as the columns say?  Its shape's verdict is SHAPE_ASK. */
 static inline bool column_filter_may(const struct column_filter *f, uint32_t row, uint8_t needed)

@@ -23,6 +23,9 @@ int column_group_open(struct column_group *g, const struct column_shapes *shapes
 	g->piece_n = 0;
 	g->piece_at = 0;
 	g->weights = NULL;
+	g->few_n = 0;
+	g->few_leaf = COLUMN_SLOTS_MOST;
+	g->one_row = UINT32_MAX;
 	g->indices = NULL;
 	g->codes = group_zone(group)->shapes;
 	for (uint32_t i = 0; i < g->query->leaf_n; i++)
@@ -44,19 +47,57 @@ void column_group_done(struct column_group *g)
 	event_set_done(&g->one);
 }
 
+/* Everything about the few rows. */
+static int need_few(struct column_group *g)
+{
+	struct group_few few;
+	int r = group_few_rows(g->group, g->few, g->few_n, &few);
+
+	if (r < 0)
+		return r;
+	g->times = few.times;
+	g->durations = few.durations;
+	g->ids = few.id1;
+	g->parents = few.id2;
+	g->pieces = few.pieces;
+	return 0;
+}
+
 int column_group_times(struct column_group *g)
 {
-	return g->times ? 0 : group_times(g->group, &g->times);
+	if (g->times)
+		return 0;
+	return g->few_n ? need_few(g) : group_times(g->group, &g->times);
 }
 
 int column_group_durations(struct column_group *g)
 {
-	return g->durations ? 0 : group_durations(g->group, &g->durations);
+	if (g->durations)
+		return 0;
+	return g->few_n ? need_few(g) : group_durations(g->group, &g->durations);
 }
 
 int column_group_ids(struct column_group *g)
 {
-	return g->ids ? 0 : group_ids(g->group, &g->ids);
+	if (g->ids)
+		return 0;
+	return g->few_n ? need_few(g) : group_ids(g->group, &g->ids);
+}
+
+static int need_parents(struct column_group *g)
+{
+	if (g->parents)
+		return 0;
+	return g->few_n ? need_few(g) : group_parents(g->group, &g->parents);
+}
+
+static int need_pieces(struct column_group *g)
+{
+	uint32_t n;
+
+	if (g->pieces)
+		return 0;
+	return g->few_n ? need_few(g) : group_pieces(g->group, &g->pieces, &n);
 }
 
 static int need_firsts(struct column_group *g)
@@ -84,11 +125,11 @@ int column_group_piece(struct column_group *g, uint32_t row, uint32_t *ret_piece
 
 static int row_trace(struct column_group *g, uint32_t row, struct trace_id *ret_id)
 {
-	uint32_t piece = 0, n;
+	uint32_t piece = 0;
 	int r = column_group_piece(g, row, &piece);
 
-	if (r == 0 && !g->pieces)
-		r = group_pieces(g->group, &g->pieces, &n);
+	if (r == 0)
+		r = need_pieces(g);
 	if (r == 0)
 		*ret_id = g->pieces[piece].id;
 	return r;
@@ -114,8 +155,6 @@ static int load_type(struct column_group *g, struct leaf_column *c, uint32_t key
 
 int column_group_columns(struct column_group *g, uint32_t leaf, struct leaf_column **ret_column)
 {
-	static const uint8_t types[] = {VALUE_STRING, VALUE_BOOL,  VALUE_INT,   VALUE_DOUBLE,
-					VALUE_BYTES,  VALUE_ARRAY, VALUE_KVLIST};
 	struct leaf_column *c = &g->leaves[leaf];
 	uint32_t key = g->shapes->key[leaf];
 	int r = 0;
@@ -124,8 +163,8 @@ int column_group_columns(struct column_group *g, uint32_t leaf, struct leaf_colu
 	if (c->loaded)
 		return 0;
 	c->n = 0;
-	for (size_t i = 0; r == 0 && key != NO_KEY && i < ARRAY_SIZE(types); i++)
-		r = load_type(g, c, key, types[i]);
+	for (size_t i = 0; r == 0 && key != NO_KEY && i < LEAF_TYPES_ALL; i++)
+		r = load_type(g, c, key, leaf_types[i]);
 	c->loaded = r == 0;
 	return r;
 }
@@ -156,12 +195,17 @@ int column_group_leaf(struct column_group *g, uint32_t leaf, struct leaf_column 
 /* The row as a whole, for what is rare. */
 static int slow(struct column_group *g, uint32_t row, uint32_t leaf, struct value *ret_value)
 {
-	int r;
+	int r = 0;
 
-	event_set_done(&g->one);
-	r = group_rows(g->group, row, 1, &g->one);
-	if (r == 0)
-		r = g->one.n == 1 ? 0 : -EBADMSG;
+	if (g->one_row != row) {
+		event_set_done(&g->one);
+		g->one_row = UINT32_MAX;
+		r = group_rows(g->group, row, 1, &g->one);
+		if (r == 0)
+			r = g->one.n == 1 ? 0 : -EBADMSG;
+		if (r == 0)
+			g->one_row = row;
+	}
 	if (r == 0 && !value_dup(g->arena,
 				 row_field(g->one.refs[0], g->query->leaves[leaf],
 					   g->query->tracepoint, g->arena),
@@ -183,14 +227,54 @@ static bool has_fixed(const struct column_group *g, uint32_t row, uint32_t leaf)
 	return false;
 }
 
+/* How often the row has a key. */
+static int count_key(struct column_group *g, uint32_t row, uint32_t key, uint32_t *ret_n)
+{
+	const struct shapes *shapes = tables_shapes(g->shapes->tables);
+	const struct shape *shape = &shapes->rows[column_group_shape(g, row)];
+	int r = 0;
+
+	*ret_n = 0;
+	if (shape->loose_n > 0)
+		r = group_row_loose(g->group, row, key, ret_n);
+	for (uint32_t i = shape->entry_first; i < shape->entry_first + shape->entry_n; i++)
+		*ret_n += shapes->entries[i].key == key && shapes->entries[i].class != ENTRY_LOOSE;
+	return r;
+}
+
+/* One of few rows: its column is not decoded for it. */
+static int from_few(struct column_group *g, uint32_t row, uint32_t leaf, struct value *ret_value)
+{
+	struct slice name;
+	uint32_t n;
+	int r;
+
+	if (leaf == g->few_leaf) {
+		r = count_key(g, row, g->shapes->key[leaf], &n);
+		if (r < 0 || n == 1) {
+			*ret_value = value_text(g->few_text);
+			return r;
+		}
+	}
+	if (g->shapes->key[leaf] != FIELD_NAME)
+		return slow(g, row, leaf, ret_value);
+	r = group_row_name(g->group, row, &name);
+	if (r == 0)
+		*ret_value = value_text(name);
+	return r;
+}
+
 static int from_column(struct column_group *g, uint32_t row, uint32_t leaf, struct value absent,
 		       struct value *ret_value)
 {
 	struct leaf_column *c;
 	const struct group_column *column;
-	int r = column_group_leaf(g, leaf, &c);
 	uint32_t at, i;
+	int r;
 
+	if (g->few_n && !g->leaves[leaf].placed)
+		return from_few(g, row, leaf, ret_value);
+	r = column_group_leaf(g, leaf, &c);
 	if (r < 0)
 		return r;
 	at = c->at[row];
@@ -240,8 +324,7 @@ static int identified(struct column_group *g, uint32_t row, enum leaf_place plac
 	int r = 0;
 
 	if (place == LEAF_PARENT_ID) {
-		if (!g->parents)
-			r = group_parents(g->group, &g->parents);
+		r = need_parents(g);
 		if (r == 0)
 			*ret_value = span_id_value(g->parents[row], g->arena);
 		return r;
@@ -352,14 +435,14 @@ static bool any_weighted(const struct column_group *g)
 int column_group_weigh(struct column_group *g)
 {
 	const struct group_column *states = NULL;
-	uint32_t next = 0, n;
+	uint32_t next = 0;
 	int r;
 
 	if (!g->shapes->weighted || !any_weighted(g))
 		return 0;
 	r = need_firsts(g);
-	if (r == 0 && !g->pieces)
-		r = group_pieces(g->group, &g->pieces, &n);
+	if (r == 0)
+		r = need_pieces(g);
 	if (r < 0)
 		return r;
 	r = group_column(g->group, LEVEL_BLOCK, FIELD_TRACE_STATE, VALUE_STRING, &states);

@@ -9,6 +9,11 @@
 
 #define LEAF_TYPES 8 /* columns of one key: of different types */
 
+/* Types that columns of attributes have. */
+#define LEAF_TYPES_ALL 7
+static const uint8_t leaf_types[LEAF_TYPES_ALL] = {
+	VALUE_STRING, VALUE_BOOL, VALUE_INT, VALUE_DOUBLE, VALUE_BYTES, VALUE_ARRAY, VALUE_KVLIST};
+
 /* Where the rows have their values of one key. */
 struct leaf_column {
 	bool loaded, placed;
@@ -37,7 +42,14 @@ struct column_group {
 	const double *weights; /* [piece]; NULL: all are 1 */
 	double *weight_room;
 	size_t weight_capacity;
+	/* Of this group few rows are looked at, and these alone are read. */
+	uint32_t few[GROUP_FEW_ROWS];
+	uint32_t few_n; /* 0: any row may be */
+	/* One of their values of this leaf is this text; COLUMN_SLOTS_MOST: nothing is known. */
+	uint32_t few_leaf;
+	struct slice few_text;
 	struct event_set one; /* a row that is looked at as a whole */
+	uint32_t one_row;     /* which, or UINT32_MAX */
 	struct arena *arena;  /* texts that are made; the caller clears it */
 	/* What the shape of the last row says. */
 	struct value known[COLUMN_SLOTS_MOST], absent[COLUMN_SLOTS_MOST];

@@ -50,13 +50,28 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 	return possible;
 }
 
-/* Columns that every row may need, and whether its time must be looked at. */
-static int open_columns(struct column_worker *w)
+/* Drivers that every row of the group must fit which may match at all. */
+static uint8_t always_needed(const struct column_worker *w, const struct group_zone *zone)
+{
+	const struct column_shapes *s = w->shapes;
+	uint8_t always = UINT8_MAX;
+
+	if (s->always || w->filter.n == 0)
+		return w->filter.n ? s->always : 0;
+	for (uint32_t i = 0; always && i < zone->shape_n; i++) {
+		uint32_t code = zone->shapes[i];
+
+		if (s->verdicts[code] != SHAPE_NO)
+			always &= s->verdicts[code] == SHAPE_ASK ? s->needed[code] : 0;
+	}
+	return always;
+}
+
+/* What is known of the group before a row is looked at. */
+static void look_at_zone(struct column_worker *w)
 {
 	const struct group_zone *zone = group_zone(w->group.group);
 	const struct plan_range *range = &w->scan->run->range;
-	bool ask = false;
-	int r = column_group_indices(&w->group);
 
 	w->check_times = w->query->kind == COLUMN_SERIES ||
 			 (range->from_ns && zone->start_min_ns < range->from_ns) ||
@@ -64,6 +79,15 @@ static int open_columns(struct column_worker *w)
 	/* Times that are neither 0 nor beyond what a time can be say nothing of a duration. */
 	w->plain_times =
 		zone->start_min_ns > 0 && zone_end(zone) < INT64_MAX && !w->shapes->timeless;
+}
+
+/* Columns that every row may need. */
+static int open_columns(struct column_worker *w)
+{
+	const struct group_zone *zone = group_zone(w->group.group);
+	bool ask = false;
+	int r = column_group_indices(&w->group);
+
 	if (r == 0 && (w->check_times || (w->scan->durations && !w->plain_times)))
 		r = column_group_times(&w->group);
 	if (r == 0 && w->scan->durations)
@@ -77,12 +101,54 @@ static int open_columns(struct column_worker *w)
 	return r;
 }
 
+/* Where rows that may match are few they are found first, and nothing is read of the others.
+ * FEW_DONE, PART_FULL, negative errno; 0: it is not one of those. */
+#define FEW_DONE 2
+static int see_few(struct column_worker *w)
+{
+	struct column_group *g = &w->group;
+	uint8_t always = always_needed(w, group_zone(g->group));
+	int r;
+
+	if (!always || w->shapes->weighted)
+		return 0;
+	r = column_filter_few(&w->filter, g, always);
+	if (r <= 0 || g->few_n == 0)
+		return r > 0 ? FEW_DONE : r;
+	r = column_group_indices(g);
+	if (r == 0 && (w->check_times || w->scan->durations))
+		r = column_group_times(g);
+	if (r == 0)
+		r = worker_rows_begin(w);
+	if (r == 0)
+		r = worker_few(w);
+	return r == 0 ? FEW_DONE : r;
+}
+
+static int see_rows(struct column_worker *w, const uint32_t *pieces, uint32_t n)
+{
+	const struct group_piece *all;
+	uint32_t all_n;
+	int r = open_columns(w);
+
+	if (r == 0)
+		r = worker_rows_begin(w);
+	if (r < 0)
+		return r;
+	if (w->group.weights)
+		atomic_store(&w->scan->run->estimated, true);
+	if (!pieces)
+		return worker_rows(w, 0, w->group.row_n);
+	r = group_pieces(w->group.group, &all, &all_n);
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = worker_rows(w, all[pieces[i]].first, all[pieces[i]].rows);
+	return r;
+}
+
 static int see_group(void *context, struct segment_group *group, const uint32_t *pieces, uint32_t n)
 {
 	struct column_worker *w = context;
 	struct query_at *run = w->scan->run;
-	const struct group_piece *all;
-	uint32_t all_n;
 	int r = atomic_load_explicit(&w->scan->failed, memory_order_relaxed);
 
 	if (r == 0)
@@ -94,24 +160,18 @@ static int see_group(void *context, struct segment_group *group, const uint32_t 
 		r = column_group_open(&w->group, w->shapes, group,
 				      w->groups++ * COLUMN_PARTS +
 					      (uint64_t)(w->out - w->scan->parts));
-	if (r == 0)
-		r = open_columns(w);
-	if (r == 0)
-		r = worker_rows_begin(w);
 	if (r < 0)
 		return r;
+	look_at_zone(w);
 	w->sample = (struct sample){.weight = 1, .trace = 1};
 	atomic_fetch_add(&run->rows, w->group.row_n);
 	atomic_fetch_add(&run->traces, pieces ? n : group_zone(group)->pieces);
-	if (w->group.weights)
-		atomic_store(&run->estimated, true);
-	if (!pieces)
-		r = worker_rows(w, 0, w->group.row_n);
-	else
-		r = group_pieces(group, &all, &all_n);
-	for (uint32_t i = 0; r == 0 && pieces && i < n; i++)
-		r = worker_rows(w, all[pieces[i]].first, all[pieces[i]].rows);
-	if (r == 0 && column_grouped(w->query))
+	r = pieces ? 0 : see_few(w);
+	if (r == 0)
+		r = see_rows(w, pieces, n);
+	else if (r == FEW_DONE)
+		r = 0;
+	if (r == 0 && column_grouped(w->query) && w->to)
 		r = grouping_account(w->to->groups);
 	return r;
 }
@@ -204,6 +264,8 @@ int column_worker_new(struct column_scan *s, struct grouping *exact,
 			.memo = w->memo,
 		};
 		column_filter_init(&w->filter, s->query, w->memo, &w->arena);
+		w->fast.keeps =
+			fast_rows_need(s->query->aggregates, s->arguments, s->query->aggregate_n);
 		r = row_target_init(&w->exact, s->query, &s->steps, exact, &s->run->budget);
 	}
 	if (r < 0)
@@ -241,6 +303,7 @@ int column_worker_part(struct column_worker *w, uint32_t part)
 		.group = see_group,
 		.trace = see_trace,
 		.context = w,
+		.few = w->filter.n > 0,
 		.room = &w->room,
 	};
 	int r;
@@ -254,6 +317,7 @@ int column_worker_part(struct column_worker *w, uint32_t part)
 		int e = worker_flush(w);
 
 		r = e < 0 ? e : r;
+		w->fast.group_n = 0; /* the next part has others */
 	}
 	row_target_done(&w->part);
 	return r == PART_FULL ? 0 : r;

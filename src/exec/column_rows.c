@@ -75,8 +75,10 @@ int worker_flush(struct column_worker *w)
 static int fast_row(struct column_worker *w, uint32_t row, uint32_t group)
 {
 	int64_t ns = w->scan->durations ? row_duration(&w->group, row) : -1;
-	int r = w->fast.n == FAST_ROWS ? worker_flush(w) : fast_rows_room(&w->fast);
+	int r = w->fast.n == FAST_ROWS ? worker_flush(w) : 0;
 
+	if (r == 0)
+		r = fast_rows_room(&w->fast, w->to->groups->n);
 	if (r == 0)
 		fast_rows_put(&w->fast, group, ns);
 	return r;
@@ -176,7 +178,7 @@ static int one_row(struct column_worker *w, uint32_t row)
 	int r = 0;
 
 	if (verdict == SHAPE_NO ||
-	    (verdict == SHAPE_ASK && w->filter.n > 0 &&
+	    (verdict == SHAPE_ASK && w->filter.n > 0 && !w->group.few_n &&
 	     !column_filter_may(&w->filter, row, w->shapes->needed[code])) ||
 	    (w->check_times && !row_in_time(w, row)))
 		return 0;
@@ -202,19 +204,17 @@ static int place_locals(struct column_worker *w, uint64_t *ret_leaves)
 
 	*ret_leaves = 0;
 	for (uint32_t i = 0; r == 0 && i < zone->shape_n; i++) {
-		uint32_t code = zone->shapes[i], *local = &w->locals[i];
+		uint32_t way = s->ways[zone->shapes[i]], *local = &w->locals[i];
 
-		*local = s->verdicts[code] == SHAPE_NO ? LOCAL_NO : LOCAL_ASK;
-		if (s->verdicts[code] != SHAPE_YES || s->settled[code] == SHAPE_OPEN)
-			continue;
-		if (s->settled[code] == SHAPE_SETTLED) {
-			r = row_target_settled(w->to, s->keys[code], local);
-			if (r == 0 && *local >= LOCAL_GROUPS)
-				r = -ENOSPC;
-			continue;
-		}
-		*local = LOCAL_HALF;
-		*ret_leaves |= 1ULL << grouping_keys(&s->halves, s->keys[code])[0].i;
+		if (way < SHAPE_WAYS)
+			r = row_target_settled(w->to, way, local);
+		else if (way < 2 * SHAPE_WAYS) {
+			*local = LOCAL_HALF;
+			*ret_leaves |= 1ULL << grouping_keys(&s->halves, way - SHAPE_WAYS)[0].i;
+		} else
+			*local = way == SHAPE_WAY_NO ? LOCAL_NO : LOCAL_ASK;
+		if (r == 0 && way < SHAPE_WAYS && *local >= LOCAL_GROUPS)
+			r = -ENOSPC;
 	}
 	return r;
 }
@@ -233,19 +233,21 @@ static int place_halves(struct column_worker *w, uint32_t leaf)
 	if (r < 0 || column->n != 1)
 		return r;
 	c = column->columns[0];
-	if (!c->by_code || c->type != VALUE_STRING)
+	if (c->type != VALUE_STRING)
 		return 0;
 	for (uint32_t i = 0; r == 0 && i < c->n; i++) {
-		uint32_t row = c->rows[i], local = w->group.indices[row], half;
+		uint32_t row = c->rows[i], local = w->group.indices[row], half, code;
 
-		half = s->keys[zone->shapes[local]];
-		if (w->locals[local] != LOCAL_HALF ||
-		    grouping_keys(&s->halves, half)[0].i != (int64_t)leaf)
+		if (w->locals[local] != LOCAL_HALF)
 			continue;
-		if (row == last)
+		half = s->ways[zone->shapes[local]] - SHAPE_WAYS;
+		if (grouping_keys(&s->halves, half)[0].i != (int64_t)leaf)
+			continue;
+		code = c->by_code ? c->codes[i] : tables_find(s->tables, column_text(c, i));
+		if (row == last || code == UINT32_MAX)
 			w->halves[row] = LOCAL_ASK;
 		else
-			r = row_target_half(w->to, half, c->codes[i], &w->halves[row]);
+			r = row_target_half(w->to, half, code, &w->halves[row]);
 		if (r == 0 && w->halves[row] > LOCAL_ASK)
 			r = -ENOSPC;
 		last = row;
@@ -257,7 +259,7 @@ static int place_halves(struct column_worker *w, uint32_t leaf)
 static bool by_shape(const struct column_worker *w)
 {
 	return w->query->kind == COLUMN_GROUP && w->scan->fast && !w->group.weights &&
-	       !w->check_times;
+	       !w->check_times && !w->group.few_n;
 }
 
 int worker_rows_begin(struct column_worker *w)
@@ -281,7 +283,7 @@ int worker_rows_begin(struct column_worker *w)
 			w->halves[i] = LOCAL_ASK;
 	for (; r == 0 && leaves; leaves &= leaves - 1)
 		r = place_halves(w, (uint32_t)__builtin_ctzll(leaves));
-	return r == 0 ? fast_rows_room(&w->fast) : r;
+	return r == 0 ? fast_rows_room(&w->fast, w->to->groups->n) : r;
 }
 
 /* A duration from its column; no more than that is to be known of it. */
@@ -335,5 +337,14 @@ int worker_rows(struct column_worker *w, uint32_t first, uint32_t n)
 			if (w->arena.bytes > WORKER_ARENA_BYTES)
 				arena_clear(&w->arena);
 		}
+	return r;
+}
+
+int worker_few(struct column_worker *w)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < w->group.few_n; i++)
+		r = one_row(w, w->group.few[i]);
 	return r;
 }

@@ -113,11 +113,9 @@ bool column_scan_in_range(const struct column_scan *s, const struct segment *seg
 static int shapes_make(struct column_scan *s, size_t i)
 {
 	struct segment *segment = s->run->options->snapshot->view->segments[i]->segment;
-	int r = s->query->only_spans ? 0 : segment_has_native(segment);
+	int r = column_shapes_new(s->query, &s->drivers, segment, &s->shapes[i]);
 
-	if (r != 0)
-		return r > 0 ? -EOPNOTSUPP : r;
-	return column_shapes_new(s->query, &s->drivers, segment, &s->shapes[i]);
+	return r == 0 && !s->query->only_spans && s->shapes[i]->native ? -EOPNOTSUPP : r;
 }
 
 static int shapes_get(struct column_scan *s, size_t i)
@@ -133,6 +131,8 @@ static int shapes_get(struct column_scan *s, size_t i)
 		r = shapes_make(s, i);
 		pthread_mutex_lock(&s->lock);
 		s->making[i] = r < 0 ? MAKING_NOT : MADE;
+		if (r < 0)
+			s->shapes[i] = column_shapes_free(s->shapes[i]);
 		pthread_cond_broadcast(&s->made);
 	}
 	pthread_mutex_unlock(&s->lock);

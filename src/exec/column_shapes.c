@@ -8,6 +8,9 @@
 #include "exec/attr_value.h"
 #include "exec/column_filter.h"
 #include "exec/row_field.h"
+#include "exec/shape_answers.h"
+
+#define ARENA_BYTES (1 << 18) /* of lists made while shapes are asked, before it is cleared */
 
 /* --- entries of a shape --- */
 
@@ -196,17 +199,23 @@ static uint8_t verdict_of(struct value v)
 	return v.type == V_UNKNOWN ? SHAPE_ASK : value_is_true(v) ? SHAPE_YES : SHAPE_NO;
 }
 
+static struct value leaf_of(const struct column_shapes *s, const struct shape *shape, uint32_t i,
+			    struct arena *arena, struct value *ret_absent)
+{
+	const struct plan_expr *leaf = s->query->leaves[i];
+
+	return leaf->kind == X_ATTR
+		       ? leaf_attr(s, shape, i, leaf->attr.scope, leaf->attr.key, arena, ret_absent)
+		       : leaf_field(s, shape, i, arena, ret_absent);
+}
+
 void column_shapes_slots(const struct column_shapes *s, uint32_t number, struct arena *arena,
 			 struct value *slots, struct value *absent)
 {
-	const struct column_query *q = s->query;
 	const struct shape *shape = &tables_shapes(s->tables)->rows[number];
 
-	for (uint32_t i = 0; i < q->leaf_n; i++)
-		slots[i] = q->leaves[i]->kind == X_ATTR
-				   ? leaf_attr(s, shape, i, q->leaves[i]->attr.scope,
-					       q->leaves[i]->attr.key, arena, &absent[i])
-				   : leaf_field(s, shape, i, arena, &absent[i]);
+	for (uint32_t i = 0; i < s->query->leaf_n; i++)
+		slots[i] = leaf_of(s, shape, i, arena, &absent[i]);
 }
 
 /* The leaf that a key is, as it is or taken apart; COLUMN_SLOTS_MOST: it is another expression. */
@@ -221,7 +230,7 @@ static uint32_t key_leaf(const struct column_query *q, uint32_t key)
 }
 
 /* Everything is known but one key, which is a text in a column or nothing. */
-static int settle_half(struct column_shapes *s, uint32_t number, struct value *keys,
+static int settle_half(struct column_shapes *s, struct shape_answer *answer, struct value *keys,
 		       const struct value *slots, const struct value *absent)
 {
 	const struct column_query *q = s->query;
@@ -245,64 +254,92 @@ static int settle_half(struct column_shapes *s, uint32_t number, struct value *k
 	keys[0] = value_int(leaf);
 	keys[1] = value_int(open);
 	keys[2 + open] = value_nil();
-	s->settled[number] = SHAPE_HALF;
-	return grouping_find(&s->halves, keys, &s->keys[number]);
+	answer->settled = SHAPE_HALF;
+	return grouping_find(&s->halves, keys, &answer->key);
 }
 
 /* Where the shape's keys are all known, and nothing else is open, it has its group. */
-static int settle(struct column_shapes *s, uint32_t number, struct expr_env *env, bool settled,
-		  const struct value *absent)
+static int settle(struct column_shapes *s, struct shape_answer *answer, struct expr_env *env,
+		  bool settled, const struct value *absent)
 {
 	const struct column_query *q = s->query;
 	struct value keys[GROUPING_KEYS_MOST + 2];
 
-	if ((q->kind != COLUMN_GROUP && q->kind != COLUMN_SERIES) ||
-	    q->key_n + 2 > GROUPING_KEYS_MOST || s->verdicts[number] != SHAPE_YES)
+	if (!column_grouped(q) || q->key_n + 2 > GROUPING_KEYS_MOST || answer->verdict != SHAPE_YES)
 		return 0;
 	for (uint32_t i = 0; i < q->key_n; i++) {
 		keys[2 + i] = expr_eval(env, q->outputs[i]);
 		settled &= keys[2 + i].type != V_UNKNOWN;
 	}
 	if (!settled)
-		return settle_half(s, number, keys, env->columns, absent);
-	s->settled[number] = SHAPE_SETTLED;
-	return grouping_find(&s->groups, keys + 2, &s->keys[number]);
+		return settle_half(s, answer, keys, env->columns, absent);
+	answer->settled = SHAPE_SETTLED;
+	return grouping_find(&s->groups, keys + 2, &answer->key);
 }
 
-static int ask_shape(struct column_shapes *s, const struct column_filter *drivers, uint32_t number,
-		     struct expr_env *env)
-{
-	const struct column_query *q = s->query;
-	struct value slots[COLUMN_SLOTS_MOST], absent[COLUMN_SLOTS_MOST];
-	bool settled = true;
+/* Asking shapes. */
+struct asking {
+	struct column_shapes *shapes;
+	const struct column_filter *drivers;
+	uint64_t leaves; /* that matter, as bits */
+	struct expr_env env;
+	struct value slots[COLUMN_SLOTS_MOST];
+	struct arena arena;
+};
 
-	if (tables_shapes(s->tables)->rows[number].type != EVENT_SPAN)
-		return 0; /* SHAPE_NO */
-	column_shapes_slots(s, number, env->arena, slots + q->unnest_n, absent);
-	env->columns = slots;
+static int ask_shape(void *context, uint32_t number, struct shape_answer *ret_answer)
+{
+	struct asking *a = context;
+	struct column_shapes *s = a->shapes;
+	const struct column_query *q = s->query;
+	const struct shape *shape = &tables_shapes(s->tables)->rows[number];
+	struct value *slots = a->slots, absent[COLUMN_SLOTS_MOST];
+	struct shape_answer answer = {.verdict = SHAPE_NO};
+	bool settled = true;
+	int r = 0;
+
+	*ret_answer = answer;
+	if (shape->type != EVENT_SPAN)
+		return 0;
+	for (uint32_t i = 0; i < q->leaf_n; i++) {
+		slots[q->unnest_n + i] = absent[i] = value_unknown();
+		if (a->leaves >> i & 1)
+			slots[q->unnest_n + i] = leaf_of(s, shape, i, &a->arena, &absent[i]);
+	}
 	for (uint32_t i = 0; i < q->unnest_n; i++)
 		slots[i] = value_unknown();
-	s->verdicts[number] = q->where ? verdict_of(expr_eval(env, q->where)) : SHAPE_YES;
-	if (s->verdicts[number] == SHAPE_NO)
-		return 0;
+	answer.verdict = q->where ? verdict_of(expr_eval(&a->env, q->where)) : SHAPE_YES;
+	if (answer.verdict == SHAPE_NO)
+		return a->env.failed;
 	for (uint32_t i = 0; i < q->unnest_n; i++) {
-		slots[i] = expr_eval(env, q->unnest[i]);
+		slots[i] = expr_eval(&a->env, q->unnest[i]);
 		if (slots[i].type == V_LIST)
 			slots[i] = value_unknown();
 		settled &= slots[i].type != V_UNKNOWN;
 	}
 	if (q->where_after) {
-		uint8_t after = verdict_of(expr_eval(env, q->where_after));
+		uint8_t after = verdict_of(expr_eval(&a->env, q->where_after));
 
 		if (after == SHAPE_NO)
-			s->verdicts[number] = SHAPE_NO;
+			answer.verdict = SHAPE_NO;
 		settled &= after == SHAPE_YES;
 	}
-	s->possible |= s->verdicts[number] != SHAPE_NO;
-	if (s->verdicts[number] == SHAPE_ASK)
-		s->needed[number] =
-			column_filter_needed(drivers, s->place, slots + q->unnest_n, absent);
-	return settle(s, number, env, settled, absent);
+	if (answer.verdict == SHAPE_ASK)
+		answer.needed =
+			column_filter_needed(a->drivers, s->place, slots + q->unnest_n, absent);
+	r = settle(s, &answer, &a->env, settled, absent);
+	if (a->arena.bytes > ARENA_BYTES)
+		arena_clear(&a->arena);
+	*ret_answer = answer;
+	return r == 0 ? a->env.failed : r;
+}
+
+/* A POINT of a span stands right behind it and belongs to it; one of a block that came as nothing
+ * else makes a block of its own, but then its format is native. */
+static bool is_native(const struct shape *shape)
+{
+	return shape->type == EVENT_BEGIN || shape->type == EVENT_END ||
+	       shape->format == FORMAT_NATIVE;
 }
 
 /* Says a span of this shape how it was sampled, or may it? */
@@ -325,8 +362,13 @@ static int allocate(struct column_shapes *s, uint32_t n)
 	s->verdicts = arena_zalloc(a, n + 1, 1);
 	s->settled = arena_zalloc(a, n + 1, 1);
 	s->needed = arena_zalloc(a, n + 1, 1);
+	if (!s->verdicts || !s->settled || !s->needed)
+		return -ENOMEM;
+	if (!column_grouped(s->query))
+		return 0;
 	s->keys = arena_alloc(a, ((size_t)n + 1) * sizeof(*s->keys));
-	if (!s->verdicts || !s->settled || !s->needed || !s->keys)
+	s->ways = arena_alloc(a, ((size_t)n + 1) * sizeof(*s->ways));
+	if (!s->keys || !s->ways)
 		return -ENOMEM;
 	if (s->query->key_n + 2 > GROUPING_KEYS_MOST)
 		return 0;
@@ -334,40 +376,75 @@ static int allocate(struct column_shapes *s, uint32_t n)
 	return grouping_init(&s->groups, s->query->key_n, NULL, 0, NULL);
 }
 
-#define ARENA_BYTES (1 << 18) /* of lists made while shapes are asked, before it is cleared */
+static uint32_t way_of(const struct shape_answer *a)
+{
+	if (a->verdict != SHAPE_YES || a->settled == SHAPE_OPEN || a->key >= SHAPE_WAYS)
+		return a->verdict == SHAPE_NO ? SHAPE_WAY_NO : SHAPE_WAY_ASK;
+	return a->settled == SHAPE_HALF ? SHAPE_WAYS + a->key : a->key;
+}
+
+static int ask_all(struct column_shapes *s, struct asking *asking, uint32_t n)
+{
+	struct shape_answers answers;
+	int r = shape_answers_init(&answers, s);
+
+	asking->leaves = answers.leaves;
+	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		struct shape_answer answer;
+		uint32_t skeleton = tables_skeleton(s->tables, i);
+
+		if (answers.by_skeleton[skeleton] == 0) { /* the first of its kind */
+			const struct shape *shape = &tables_shapes(s->tables)->rows[i];
+
+			s->weighted |= is_weighted(s, shape);
+			s->native |= is_native(shape);
+			s->timeless |= !shape->has_time;
+		}
+		r = shape_answers_get(&answers, i, ask_shape, asking, &answer);
+		if (r < 0)
+			break;
+		s->verdicts[i] = answer.verdict;
+		s->settled[i] = answer.settled;
+		s->needed[i] = answer.needed;
+		if (s->keys) {
+			s->keys[i] = answer.key;
+			s->ways[i] = way_of(&answer);
+		}
+		s->possible |= answer.verdict != SHAPE_NO;
+		s->always &= answer.verdict == SHAPE_NO    ? UINT8_MAX
+			     : answer.verdict == SHAPE_ASK ? answer.needed
+							   : 0;
+	}
+	shape_answers_done(&answers);
+	return r;
+}
 
 int column_shapes_new(const struct column_query *q, const struct column_filter *drivers,
 		      struct segment *segment, struct column_shapes **ret_shapes)
 {
 	struct column_shapes *s = calloc(1, sizeof(*s));
+	struct asking asking = {.shapes = s, .drivers = drivers};
 	struct expr_memo *memo = NULL;
-	struct arena arena = {0};
-	struct expr_env env = {.element = nothing, .arena = &arena};
 	uint32_t n = 0;
 	int r = s ? segment_pin(segment, &s->tables) : -ENOMEM;
 
 	if (r == 0) {
 		s->segment = segment;
 		s->query = q;
+		s->always = UINT8_MAX;
 		n = tables_shapes(s->tables)->n;
 		r = allocate(s, n);
 	}
 	if (r == 0)
 		r = expr_memo_new(&memo);
-	env.memo = memo;
+	asking.env = (struct expr_env){
+		.columns = asking.slots, .element = nothing, .arena = &asking.arena, .memo = memo};
 	for (uint32_t i = 0; r == 0 && i < q->leaf_n; i++)
 		place_leaf(s, i, q->leaves[i]);
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		r = ask_shape(s, drivers, i, &env);
-		s->weighted |= is_weighted(s, &tables_shapes(s->tables)->rows[i]);
-		s->timeless |= !tables_shapes(s->tables)->rows[i].has_time;
-		if (arena.bytes > ARENA_BYTES)
-			arena_clear(&arena);
-		if (r == 0)
-			r = env.failed;
-	}
+	if (r == 0)
+		r = ask_all(s, &asking, n);
 	expr_memo_free(memo);
-	arena_done(&arena);
+	arena_done(&asking.arena);
 	if (r < 0)
 		column_shapes_free(s);
 	else
@@ -387,23 +464,4 @@ struct column_shapes *column_shapes_free(struct column_shapes *s)
 	arena_done(&s->arena);
 	free(s);
 	return NULL;
-}
-
-int segment_has_native(struct segment *segment)
-{
-	const struct segment_tables *tables;
-	int r = segment_pin(segment, &tables);
-
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; r == 0 && i < tables_shapes(tables)->n; i++) {
-		uint8_t type = tables_shapes(tables)->rows[i].type;
-
-		/* A POINT of a span stands right behind it and belongs to it; one of a block that
-		 * came as nothing else makes a block of its own, but then its format is native. */
-		r = type == EVENT_BEGIN || type == EVENT_END ||
-		    tables_shapes(tables)->rows[i].format == FORMAT_NATIVE;
-	}
-	segment_unpin(segment);
-	return r;
 }

@@ -27,7 +27,11 @@ enum leaf_place {
 	LEAF_COLUMN, /* columns of leaf_key */
 };
 
-#define NO_KEY UINT32_MAX
+#define NO_KEY        UINT32_MAX
+
+#define SHAPE_WAYS    (1u << 30)       /* keys are fewer */
+#define SHAPE_WAY_NO  UINT32_MAX       /* no row matches */
+#define SHAPE_WAY_ASK (UINT32_MAX - 1) /* each row is asked */
 
 struct column_filter;
 
@@ -37,8 +41,12 @@ struct column_shapes {
 	const struct column_query *query;
 	uint8_t *verdicts; /* [shape] enum shape_verdict */
 	/* [shape]: keys are known, there is nothing to take apart, and nothing is left to ask. */
-	uint8_t *settled;       /* enum shape_settled */
-	uint32_t *keys;         /* [shape] of a settled one: its group below */
+	uint8_t *settled; /* enum shape_settled */
+	uint32_t *keys;   /* [shape] of a settled one: its group below */
+	/* [shape]: all of that in one number, for the loop over the shapes of a group: the key of a
+	 * settled one whose verdict is yes, SHAPE_WAYS + key of a half settled one, or one of
+	 * below.  Both are NULL where nothing is grouped. */
+	uint32_t *ways;
 	struct grouping groups; /* keys of settled shapes: shapes are many, keys are few */
 	/* Of shapes that lack one key, which stands in a column: the leaf, which key, the others.
 	 */
@@ -46,8 +54,10 @@ struct column_shapes {
 	uint8_t place[COLUMN_SLOTS_MOST]; /* [leaf] enum leaf_place */
 	uint32_t key[COLUMN_SLOTS_MOST];  /* [leaf] LEAF_COLUMN: string code, enum field_key */
 	uint8_t *needed;                  /* [shape] drivers of the filter: exec/column_filter.h */
+	uint8_t always;                   /* drivers that all shapes need which may match */
 	bool possible;                    /* some shape may match */
 	bool timeless;                    /* some rows have no time */
+	bool native;                      /* begins and ends are events of their own */
 	/* Something here is sampled, or may be: weights must be looked for. */
 	bool weighted;
 	struct arena arena;
@@ -64,8 +74,5 @@ struct column_shapes *column_shapes_free(struct column_shapes *s);
  * arena. */
 void column_shapes_slots(const struct column_shapes *s, uint32_t shape, struct arena *arena,
 			 struct value *slots, struct value *absent);
-
-/* Native blocks are in it: begins and ends as events of their own. */
-int segment_has_native(struct segment *segment);
 
 #endif

@@ -63,6 +63,9 @@ int worker_emit(struct column_worker *w, uint64_t time_ns);
 /* Rows of the group at hand. */
 int worker_rows(struct column_worker *w, uint32_t first, uint32_t n);
 
+/* The few rows of the group at hand that may match: group.few. */
+int worker_few(struct column_worker *w);
+
 /* Makes ready for rows of the group at hand, whose columns are open. */
 int worker_rows_begin(struct column_worker *w);
 

@@ -96,38 +96,54 @@ bool sketch_add(struct sketch *s, struct arena *arena, double number, double wei
 	return true;
 }
 
-bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numbers, size_t n)
+bool sketch_add_places(struct sketch *s, struct arena *arena, const uint16_t *places, size_t n,
+		       int64_t low, int64_t high)
 {
-	int64_t low = INT64_MAX, high = 0;
 	size_t none = 0, zeros = 0;
-	double *bins;
+	ptrdiff_t one;
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t number = numbers[i];
-
-		none += number < 0;
-		zeros += number == 0;
-		high = MAX(high, number);
-		low = number > 0 ? MIN(low, number) : low;
+		none += places[i] == SKETCH_PLACE_NONE;
+		zeros += places[i] == 0;
 	}
+	if (none == n)
+		return true;
 	s->zero += (double)zeros;
 	s->weight += (double)(n - none);
-	if (zeros > 0) {
-		s->min = MIN(s->min, 0.0);
-		s->max = MAX(s->max, 0.0);
-	}
-	if (high == 0)
-		return true;
 	s->min = MIN(s->min, (double)low);
 	s->max = MAX(s->max, (double)high);
+	if (high == 0)
+		return true;
+	/* From 1 on where there are smaller ones: it is as good as the smallest. */
 	if (!bin_get(s, arena, bucket_of((double)high)) ||
-	    !bin_get(s, arena, bucket_of((double)low)))
+	    !bin_get(s, arena, bucket_of((double)MAX(low, 1))))
 		return false;
-	bins = s->bins;
+	one = (ptrdiff_t)SKETCH_PLACE_ONE - 1 - s->first;
 	for (size_t i = 0; i < n; i++)
-		if (numbers[i] > 0)
-			bins[bucket_of((double)numbers[i]) - s->first] += 1;
+		if ((uint16_t)(places[i] - 1) < SKETCH_PLACE_NONE - 1)
+			s->bins[one + places[i]] += 1;
 	return true;
+}
+
+bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numbers, size_t n)
+{
+	uint16_t places[256];
+	bool ok = true;
+
+	for (size_t at = 0, k; ok && at < n; at += k) {
+		int64_t low = INT64_MAX, high = 0;
+
+		k = MIN(n - at, ARRAY_SIZE(places));
+		for (size_t i = 0; i < k; i++) {
+			int64_t number = numbers[at + i];
+
+			places[i] = sketch_place(number);
+			high = MAX(high, number);
+			low = number >= 0 ? MIN(low, number) : low;
+		}
+		ok = sketch_add_places(s, arena, places, k, low, high);
+	}
+	return ok;
 }
 
 bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from)

@@ -10,6 +10,8 @@
 #ifndef CAUSET_EXEC_SKETCH_H
 #define CAUSET_EXEC_SKETCH_H
 
+#include <string.h>
+
 #include "base/arena.h"
 
 #define SKETCH_ERROR (1.0 / 128)
@@ -31,6 +33,26 @@ bool sketch_add(struct sketch *s, struct arena *arena, double number, double wei
 
 /* The same for many whole numbers of weight 1; those below 0 are passed over. */
 bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numbers, size_t n);
+
+/* A whole number's bucket in two bytes: what is added can be remembered so, and added later. */
+#define SKETCH_PLACE_ONE  (1023 * SKETCH_PER) /* the bucket of 1 */
+#define SKETCH_PLACE_NONE UINT16_MAX          /* of numbers below 0, which are passed over */
+
+static inline uint16_t sketch_place(int64_t number)
+{
+	double as_float = (double)number;
+	uint64_t bits;
+
+	memcpy(&bits, &as_float, sizeof(bits));
+	return number > 0   ? (uint16_t)((bits >> 46) - SKETCH_PLACE_ONE + 1)
+	       : number < 0 ? SKETCH_PLACE_NONE
+			    : 0;
+}
+
+/* Adds n numbers by their places, with weight 1 each; `low` and `high` are the smallest and the
+ * largest of them, whatever they are if none is at least 0. */
+bool sketch_add_places(struct sketch *s, struct arena *arena, const uint16_t *places, size_t n,
+		       int64_t low, int64_t high);
 
 bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from);
 
