@@ -11,6 +11,8 @@
 
 #define SAMPLE       256 /* values looked at for repetition */
 #define SLOTS_SAMPLE 1024
+#define CODES_GAIN                                                                                 \
+	1.08 /* codes are read more than anything, and a few at a time: LOG must win more */
 #define LOG_BITS     6    /* below this many bits a value FOR is as good as LOG */
 #define DICT_REPEATS 2    /* a sampled value occurs this often, or no dictionary is tried */
 #define FOR_HEAD     12   /* bytes before the bits, at most */
@@ -362,7 +364,9 @@ static int write_best(const struct job *j, struct choice best)
 		r = job_packed(j, best.bits * 0.97);
 	}
 	if (r == 0 && best.bits > (double)j->n * LOG_BITS)
-		weigh(&best, COLUMN_LOG, column_log_cost(j->c, j->values, j->n, j->context));
+		weigh(&best, COLUMN_LOG,
+		      column_log_cost(j->c, j->values, j->n, j->context) *
+			      (codes && j->depth == DEPTH_TOP ? CODES_GAIN : 1));
 	if (r == 0 && !codes)
 		r = try_numbers(j, &best);
 	if (r != 0)

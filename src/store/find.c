@@ -207,7 +207,8 @@ struct finder {
 
 /* The next group that promises anything: 1, or 0 if there is none, negative errno.  Under the
  * lock. */
-static int next_group(struct finding *f, const struct find_group **ret_group)
+static int next_group(struct finding *f, const struct find_group **ret_group,
+		      struct match_asked *ret_asked)
 {
 	bool slowest = f->query->order == STORE_SLOWEST;
 
@@ -224,7 +225,7 @@ static int next_group(struct finding *f, const struct find_group **ret_group)
 		if (r < 0)
 			return r;
 		if (segment->impossible ||
-		    (segment->match && !match_possible_in(segment->match, at->zone)))
+		    (segment->match && !match_ask(segment->match, at->zone, ret_asked)))
 			continue;
 		*ret_group = at;
 		return 1;
@@ -240,9 +241,10 @@ static int find_groups(struct finder *w)
 	for (size_t n = 0; r > 0 && (w->most == 0 || n < w->most); n++) {
 		const struct find_group *at;
 		struct segment_group *group;
+		struct match_asked asked;
 
 		pthread_mutex_lock(&f->lock);
-		r = f->failed ? 0 : next_group(f, &at);
+		r = f->failed ? 0 : next_group(f, &at, &asked);
 		if (r < 0)
 			f->failed = r;
 		pthread_mutex_unlock(&f->lock);
@@ -250,7 +252,7 @@ static int find_groups(struct finder *w)
 			break;
 		r = group_get(f, &w->open, at->segment, at->group, &group);
 		if (r == 0)
-			r = find_in_group(f, at, group, w->room);
+			r = find_in_group(f, at, group, &asked, w->room);
 		if (r == 0) {
 			r = 1;
 			continue;

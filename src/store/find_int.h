@@ -81,6 +81,6 @@ int find_ask_segment(struct finding *f, uint32_t segment);
 
 /* Judges the pieces of a group. */
 int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group,
-		  struct match_room *room);
+		  const struct match_asked *asked, struct match_room *room);
 
 #endif

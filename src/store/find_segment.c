@@ -216,21 +216,50 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 	return 0;
 }
 
+/* Is a high threshold, of the query or of the hits so far, likely to rule out every piece? */
+static bool times_may_rule_out(const struct finding *f, const struct find_group *at)
+{
+	return !at->open && (f->query->order == STORE_SLOWEST ||
+			     f->query->min_duration_ns > at->zone->duration_max_ns / 2);
+}
+
+/* Can a piece of the group be a hit, by its times?  1, 0, negative errno. */
+static int times_fit(struct finding *f, struct segment_group *group)
+{
+	const int64_t *start, *duration;
+	const uint32_t *first;
+	uint32_t n, i = 0;
+	int r = group_piece_times(group, &start, &duration, &first, &n);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&f->lock);
+	while (i < n && (duration[i] < f->query->min_duration_ns ||
+			 !find_may_enter(f, start[i], duration[i])))
+		i++;
+	pthread_mutex_unlock(&f->lock);
+	return i < n;
+}
+
 int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group,
-		  struct match_room *room)
+		  const struct match_asked *asked, struct match_room *room)
 {
 	const struct match *match = f->segments[at->segment].match;
 	const struct group_piece *pieces;
 	struct match_rows rows = {0};
 	uint32_t n;
-	int r = 0;
+	int r = times_may_rule_out(f, at) ? times_fit(f, group) : 1;
 
+	if (r <= 0)
+		return r;
+	r = 0;
 	if (match) {
-		r = match_group(match, room, group, &rows);
+		r = match_group(match, room, group, asked, &rows);
 		if (r < 0 || !rows.any)
 			return r;
 	}
-	r = group_pieces(group, &pieces, &n);
+	r = f->query->errors ? group_pieces(group, &pieces, &n)
+			     : group_pieces_bare(group, &pieces, &n);
 	pthread_mutex_lock(&f->lock);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		bool sure = !match || any_bit(rows.sure, pieces[i].first, pieces[i].rows);

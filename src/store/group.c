@@ -45,9 +45,6 @@ static int read_range(struct segment_group *g, size_t from, size_t to)
 {
 	int r;
 
-	/* Room for all of it: blocks that are read later must not move those that are there. */
-	if (!vec_reserve(&g->bytes, &g->byte_capacity, g->zone->bytes, 1))
-		return -ENOMEM;
 	r = fs_read_all(g->segment->fs, g->segment->fd, g->bytes + from, to - from,
 			g->zone->offset + from);
 	if (r < 0) {
@@ -169,6 +166,23 @@ static int row_room(struct segment_group *g)
 	return 0;
 }
 
+/* Room for all of it: blocks that are read later must not move those that are there.  What the
+ * memory held belongs to an earlier group. */
+static int byte_room(struct segment_group *g)
+{
+	size_t n = g->zone->bytes + g->zone->bytes / 4;
+
+	if (g->zone->bytes <= g->byte_capacity)
+		return 0;
+	free(g->bytes);
+	g->byte_capacity = 0;
+	g->bytes = malloc(n);
+	if (!g->bytes)
+		return -ENOMEM;
+	g->byte_capacity = n;
+	return 0;
+}
+
 static int read_first(struct segment_group *g, enum group_reading reading)
 {
 	return read_to(g, reading == READ_WHOLE ? g->zone->bytes
@@ -189,8 +203,11 @@ int group_reopen_int(struct segment_group *g, uint32_t number, enum group_readin
 	g->have = 0;
 	g->column_n = 0;
 	g->windows = 0;
+	g->code_parts = 0;
 	g->error[0] = '\0';
-	r = read_first(g, reading);
+	r = byte_room(g);
+	if (r == 0)
+		r = read_first(g, reading);
 	if (r == 0)
 		r = parse_directory(g);
 	return r == 0 ? row_room(g) : r;
@@ -427,6 +444,40 @@ int group_need_codes(struct segment_group *g)
 	return 0;
 }
 
+int group_need_codes_part(struct segment_group *g, uint32_t first, uint32_t end)
+{
+	struct slice block;
+	int r = 0;
+
+	for (uint32_t part = first / CODE_PART; part * CODE_PART < end && r == 0; part++) {
+		uint32_t from = part * CODE_PART, n = MIN(CODE_PART, g->zone->rows - from);
+
+		if (g->have & HAVE_CODES || g->code_parts >> part & 1)
+			continue;
+		/* Who needs one after the other is better off with all. */
+		if (__builtin_popcountll(g->code_parts) == CODE_PARTS_MOST)
+			return group_need_codes(g);
+		r = group_block(g, BLOCK_SHAPE, g->zone->rows, &block);
+		if (r == 0)
+			r = group_decoded(g, BLOCK_SHAPE,
+					  column_decode_codes_range(g->codec, block, g->zone->rows,
+								    from, n, g->zone->shape_n,
+								    g->codes + from));
+		if (r == 0)
+			g->code_parts |= 1ULL << part;
+	}
+	return r;
+}
+
+int group_row_shape(struct segment_group *g, uint32_t row, uint32_t *ret_shape)
+{
+	int r = row < g->zone->rows ? group_need_codes_part(g, row, row + 1) : -EINVAL;
+
+	if (r == 0)
+		*ret_shape = g->zone->shapes[g->codes[row]];
+	return r;
+}
+
 int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices)
 {
 	int r = group_need_codes(g);
@@ -486,6 +537,11 @@ struct slice tables_service(const struct segment_tables *t, uint32_t resource)
 {
 	return batch_attr_text(t->batch, t->batch->resources[resource].attrs,
 			       SLICE("service.name"));
+}
+
+const uint32_t *tables_block_resources(const struct segment_tables *t)
+{
+	return t->block_resources;
 }
 
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource)
@@ -576,8 +632,6 @@ static int need_pieces(struct segment_group *g)
 	struct slice block;
 	int r = group_need_piece_times(g);
 
-	if (r == 0)
-		r = group_need_codes(g);
 	if (r < 0 || g->have & HAVE_PIECES)
 		return r;
 	r = group_block(g, BLOCK_PIECE_ID, n, &block);
@@ -592,11 +646,27 @@ static int need_pieces(struct segment_group *g)
 					  .rows = g->piece_first[i + 1] - g->piece_first[i],
 					  .start_ns = g->piece_start[i],
 					  .duration_ns = g->piece_duration[i]};
-		for (uint32_t j = p->first; g->zone->errors && j < p->first + p->rows; j++)
-			p->errors |= (group_form(g, j) & FORM_FAILED) != 0;
 	}
 	if (r == 0)
 		g->have |= HAVE_PIECES;
+	return r;
+}
+
+static int need_piece_errors(struct segment_group *g)
+{
+	int r = need_pieces(g);
+
+	if (r < 0 || g->have & HAVE_PIECE_ERRORS)
+		return r;
+	r = g->zone->errors ? group_need_codes(g) : 0;
+	for (uint32_t i = 0; i < g->zone->pieces && g->zone->errors && r == 0; i++) {
+		struct group_piece *p = &g->pieces[i];
+
+		for (uint32_t j = p->first; j < p->first + p->rows; j++)
+			p->errors |= (group_form(g, j) & FORM_FAILED) != 0;
+	}
+	if (r == 0)
+		g->have |= HAVE_PIECE_ERRORS;
 	return r;
 }
 
@@ -622,7 +692,8 @@ int group_find_piece(struct segment_group *g, struct trace_id id, uint32_t from,
 	return r;
 }
 
-int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces, uint32_t *ret_n)
+int group_pieces_bare(struct segment_group *g, const struct group_piece **ret_pieces,
+		      uint32_t *ret_n)
 {
 	int r = need_pieces(g);
 
@@ -631,4 +702,11 @@ int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces,
 	*ret_pieces = g->pieces;
 	*ret_n = g->zone->pieces;
 	return 0;
+}
+
+int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces, uint32_t *ret_n)
+{
+	int r = need_piece_errors(g);
+
+	return r < 0 ? r : group_pieces_bare(g, ret_pieces, ret_n);
 }

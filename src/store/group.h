@@ -109,6 +109,8 @@ uint32_t tables_find(const struct segment_tables *t, struct slice text);
  * segment. */
 const struct batch *tables_batch(const struct segment_tables *t);
 struct slice tables_service(const struct segment_tables *t, uint32_t resource);
+/* [shape]: the resource of shapes that are blocks, UINT32_MAX of others. */
+const uint32_t *tables_block_resources(const struct segment_tables *t);
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource);
 uint32_t tables_sender(const struct segment_tables *t, uint32_t resource);
 uint64_t tables_threshold(const struct segment_tables *t,
@@ -174,6 +176,9 @@ struct group_piece {
 };
 
 int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces, uint32_t *ret_n);
+/* The same, but `errors` may not be set where there are some. */
+int group_pieces_bare(struct segment_group *g, const struct group_piece **ret_pieces,
+		      uint32_t *ret_n);
 /* Only starts and durations and first rows, without touching the ids: [n], [n], [n + 1]. */
 int group_piece_times(struct segment_group *g, const int64_t **ret_start_ns,
 		      const int64_t **ret_duration_ns, const uint32_t **ret_first, uint32_t *ret_n);
@@ -183,6 +188,8 @@ int group_shapes(struct segment_group *g, const uint32_t **ret_codes); /* segmen
 /* The same as indices into group_zone()->shapes: what is worked out for each shape of a group fits
  * the processor's nearest cache. */
 int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices);
+/* The segment's shape code of one row; the others are not decoded where that can be avoided. */
+int group_row_shape(struct segment_group *g, uint32_t row, uint32_t *ret_shape);
 int group_durations(struct segment_group *g,
 		    const uint64_t **ret_durations); /* end - time, wraps; see shape.has_end */
 int group_times(struct segment_group *g, const uint64_t **ret_times);

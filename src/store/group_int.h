@@ -64,6 +64,7 @@ struct segment_group {
 
 	/* Decoded when first asked for: a bit of `have` for each.  Room for zone->rows or more. */
 	uint32_t have;
+	uint64_t code_parts; /* of `codes`, while not all of them are decoded */
 	size_t row_capacity;
 	uint32_t *codes;  /* local shapes */
 	uint32_t *counts; /* rows of each local shape */
@@ -93,6 +94,10 @@ struct segment_group {
 	size_t expected_capacity, var_capacity;
 };
 
+#define CODE_PART       1024u /* rows; a group has at most 64 parts */
+#define CODE_PARTS_MOST 3     /* decoded one by one */
+_Static_assert(GROUP_MOST_ROWS / CODE_PART <= 64, "a bit for each part");
+
 enum group_have {
 	HAVE_CODES = 1,
 	HAVE_SHAPES = 2,
@@ -107,6 +112,7 @@ enum group_have {
 	HAVE_UNITS = 2048,
 	HAVE_VARS = 4096,
 	HAVE_LIST = 8192,
+	HAVE_PIECE_ERRORS = 16384,
 };
 
 /* What is read when a group is opened; the rest is read block by block. */
@@ -143,6 +149,8 @@ int group_decoded(struct segment_group *g, enum group_block block, int r);
 
 /* Steps: each makes sure of what it needs. */
 int group_need_codes(struct segment_group *g);
+/* `codes` of rows first … end - 1, at least. */
+int group_need_codes_part(struct segment_group *g, uint32_t first, uint32_t end);
 int group_need_piece_times(struct segment_group *g);
 int group_need_vars(struct segment_group *g);
 /* The piece of a trace, from piece `from` on: 1 and its index, 0, negative errno. */
@@ -152,6 +160,8 @@ int group_need_expected(struct segment_group *g);
 int group_need_loose(struct segment_group *g);
 /* The list's chunks and counts, but none of its attributes. */
 int group_need_list(struct segment_group *g);
+/* The same, and that it has as many as the rows say. */
+int group_check_list(struct segment_group *g);
 /* A chunk of the list: list.codes and code_n. */
 int group_need_chunk(struct segment_group *g, uint32_t chunk);
 void loose_list_done(struct loose_list *l);

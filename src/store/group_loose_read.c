@@ -92,15 +92,11 @@ static int read_list(struct segment_group *g, struct slice block, size_t n)
 int group_need_list(struct segment_group *g)
 {
 	struct slice block;
-	size_t n = 0;
-	int r = group_need_codes(g);
+	size_t n = g->fixed[BLOCK_LOOSE].n;
+	int r;
 
-	if (r < 0 || g->have & HAVE_LIST)
-		return r;
-	for (uint32_t i = 0; i < g->zone->shape_n; i++)
-		n += (size_t)g->tables->loose_n[g->zone->shapes[i]] * g->counts[i];
-	if (n > COLUMN_MAX_VALUES)
-		return group_bad(g, "loose attributes");
+	if (g->have & HAVE_LIST)
+		return 0;
 	r = group_block(g, BLOCK_LOOSE, n, &block);
 	if (r < 0)
 		return r;
@@ -111,6 +107,18 @@ int group_need_list(struct segment_group *g)
 	if (r == 0)
 		g->have |= HAVE_LIST;
 	return r;
+}
+
+int group_check_list(struct segment_group *g)
+{
+	size_t n = 0;
+	int r = group_need_codes(g);
+
+	if (r == 0)
+		r = group_need_list(g);
+	for (uint32_t i = 0; i < g->zone->shape_n && r == 0; i++)
+		n += (size_t)g->tables->loose_n[g->zone->shapes[i]] * g->counts[i];
+	return r == 0 && n != g->loose_n ? group_bad(g, "loose attributes") : r;
 }
 
 /* The attributes of a chunk, n of them, as columns. */
@@ -137,6 +145,9 @@ int group_need_chunk(struct segment_group *g, uint32_t chunk)
 
 	if (l->at == chunk)
 		return 0;
+	r = l->rows ? group_need_codes_part(g, first, end) : group_check_list(g);
+	if (r < 0)
+		return r;
 	l->at = UINT32_MAX;
 	n = l->rows ? loose_of(g, first, end) : g->loose_n;
 	if (!vec_reserve(&l->codes, &l->code_capacity, n + 1, sizeof(*l->codes)))
@@ -153,7 +164,7 @@ int group_need_loose(struct segment_group *g)
 {
 	const struct loose_list *l = &g->list;
 	size_t at = 0;
-	int r = group_need_list(g);
+	int r = g->have & HAVE_LOOSE ? 0 : group_check_list(g);
 
 	if (r < 0 || g->have & HAVE_LOOSE)
 		return r;

@@ -466,7 +466,7 @@ static int place_cursors(struct making *m, const uint32_t *shapes_before, uint32
 {
 	struct segment_group *g = m->g;
 	const uint32_t *loose;
-	int r = m->bare ? 0 : group_need_list(g);
+	int r = m->bare ? 0 : group_check_list(g);
 
 	if (r < 0)
 		return r;

@@ -53,6 +53,7 @@ static int find_text(struct segment_group *g, struct loaded_column *c, struct sl
 		     uint32_t code, uint32_t *ret_n)
 {
 	struct slice block;
+	bool uuid;
 	int r = group_block_at(g, &c->place, "values", &block);
 
 	*ret_n = 0;
@@ -66,11 +67,13 @@ static int find_text(struct segment_group *g, struct loaded_column *c, struct sl
 	}
 	if (c->decoded)
 		return find_decoded(g, c, text, ret_n);
-	r = group_need_uuids(g);
+	uuid = text_has_uuid(text);
+	r = uuid ? group_need_uuids(g) : 0;
 	if (r == 0)
 		r = text_column_find(g->codec, block, c->place.n,
-				     (const uint8_t(*)[UUID_BYTES])g->uuids, g->fixed[BLOCK_UUID].n,
-				     GROUP_MOST_TEXT, text, &c->text, g->found);
+				     uuid ? (const uint8_t(*)[UUID_BYTES])g->uuids : NULL,
+				     g->fixed[BLOCK_UUID].n, GROUP_MOST_TEXT, text, &c->text,
+				     g->found);
 	if (r < 0)
 		return r == -EBADMSG ? group_bad(g, "values") : r;
 	*ret_n = (uint32_t)r;
@@ -107,9 +110,29 @@ static uint32_t row_values(const struct segment_group *g, uint32_t row, uint32_t
 	return n;
 }
 
+/* Rows of values of a chunk where all values of the column are LOOSE: their places in the list, and
+ * then the rows of these. */
+static uint32_t rows_of_listed(const struct segment_group *g, uint32_t column, uint32_t chunk,
+			       uint32_t before, const uint32_t *values, uint32_t n, uint32_t *out)
+{
+	const struct loose_list *l = &g->list;
+	const uint32_t *loose_n = g->tables->loose_n, *shapes = g->zone->shapes;
+	uint32_t done = 0, row = chunk * l->rows;
+	size_t end = 0; /* of the row's attributes */
+
+	for (size_t i = 0; i < l->code_n && done < n; i++) {
+		if (l->codes[i] != column || before++ != values[done])
+			continue;
+		for (; end <= i; row++)
+			end += loose_n[shapes[g->codes[row]]];
+		out[done++] = row - 1;
+	}
+	return done;
+}
+
 /* The rows of those values that lie in a chunk of the list: returns how many these are. */
-static int rows_in_chunk(struct segment_group *g, uint32_t column, uint32_t chunk, uint32_t before,
-			 const uint32_t *values, uint32_t n, uint32_t *out)
+static int rows_in_chunk(struct segment_group *g, uint32_t column, bool vars, uint32_t chunk,
+			 uint32_t before, const uint32_t *values, uint32_t n, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
 	uint32_t done = 0, end = MIN((chunk + 1) * l->rows, g->zone->rows);
@@ -118,6 +141,8 @@ static int rows_in_chunk(struct segment_group *g, uint32_t column, uint32_t chun
 
 	if (r < 0)
 		return r;
+	if (!vars)
+		return (int)rows_of_listed(g, column, chunk, before, values, n, out);
 	loose = l->codes;
 	for (uint32_t row = chunk * l->rows; row < end && done < n; row++) {
 		before += row_values(g, row, column, &loose);
@@ -132,6 +157,7 @@ static int rows_by_chunk(struct segment_group *g, uint32_t column, uint32_t inde
 			 const uint32_t *values, uint32_t n, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
+	bool vars = g->tables->var_used[column];
 
 	for (uint32_t chunk = 0, done = 0; done < n; chunk++) {
 		const uint32_t *before = l->before + (size_t)chunk * l->column_n + index;
@@ -141,7 +167,8 @@ static int rows_by_chunk(struct segment_group *g, uint32_t column, uint32_t inde
 			return group_bad(g, "loose attributes");
 		if (chunk + 1 < l->chunk_n && before[l->column_n] <= values[done])
 			continue;
-		r = rows_in_chunk(g, column, chunk, *before, values + done, n - done, out + done);
+		r = rows_in_chunk(g, column, vars, chunk, *before, values + done, n - done,
+				  out + done);
 		if (r < 0)
 			return r;
 		done += (uint32_t)r;
@@ -200,6 +227,8 @@ int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_
 	chunk = l->rows ? row / l->rows : 0;
 	first = chunk * l->rows;
 	r = group_need_chunk(g, chunk);
+	if (r == 0)
+		r = group_need_codes_part(g, first, row + 1);
 	if (r < 0)
 		return r;
 	loose = l->codes;

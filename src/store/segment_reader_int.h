@@ -38,6 +38,9 @@ struct segment_tables {
 	uint32_t *var_columns, *var_first;
 	uint16_t *forms;   /* of each shape, with reader_form */
 	uint32_t *loose_n; /* of each shape */
+	uint8_t *var_used; /* of each column: does any shape have a VAR entry of it? */
+	/* Of each shape of a block, or UINT32_MAX: what searches ask of all of them. */
+	uint32_t *block_resources;
 	struct shapes shapes;
 	struct group_zone *zones;
 	struct zone_place *places;

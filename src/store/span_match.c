@@ -9,7 +9,8 @@
 #include "store/attr_text.h"
 #include "store/match_value.h"
 
-#define ABSENT UINT32_MAX /* a string code: not in this segment */
+#define MANY_SHAPES 1024       /* of a group */
+#define ABSENT      UINT32_MAX /* a string code: not in this segment */
 
 /* How one tag of the query stands in this segment. */
 struct tag {
@@ -21,6 +22,7 @@ struct tag {
 
 /* What became of the question to a shape, in short. */
 enum answer {
+	ANSWER_UNASKED,
 	ANSWER_NO,
 	ANSWER_YES,
 	ANSWER_UNSURE,  /* a key may stand several times in such a row */
@@ -46,9 +48,11 @@ struct match {
 	size_t tag_n;
 	uint32_t name;            /* string code, or ABSENT */
 	uint8_t *resource_ok;     /* [resource]: service and owner are right */
-	struct verdict *verdicts; /* [shape] */
 	uint8_t *answers;         /* [shape]: enum answer */
+	struct verdict *verdicts; /* [shape], where the answer is neither UNASKED nor NO */
 	bool possible;
+	bool all_asked;
+	struct match_asked all; /* of all shapes, then */
 };
 
 /* Rows of the group at hand, as bits. */
@@ -196,28 +200,33 @@ static struct verdict ask_shape(const struct match *m, const struct shape *s)
 	return v;
 }
 
-static int ask_shapes(struct match *m)
+/* Puts the question to a shape, when a group that has it first comes up. */
+static enum answer ask(struct match *m, uint32_t number)
 {
-	const struct shapes *shapes = tables_shapes(m->tables);
+	struct verdict *v = &m->verdicts[number];
 
-	m->verdicts = calloc(shapes->n + 1, sizeof(*m->verdicts));
-	m->answers = calloc(shapes->n + 1, 1);
-	if (!m->verdicts || !m->answers)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < shapes->n; i++) {
-		const struct shape *s = &shapes->rows[i];
-		struct verdict *v = &m->verdicts[i];
+	*v = ask_shape(m, &tables_shapes(m->tables)->rows[number]);
+	if (!v->possible)
+		return ANSWER_NO;
+	return v->in_columns | v->in_columns_or_resource ? ANSWER_COLUMNS
+	       : v->unsure                               ? ANSWER_UNSURE
+							 : ANSWER_YES;
+}
 
-		if (!shape_is_block(s) || !m->resource_ok[s->resource])
-			continue;
-		*v = ask_shape(m, s);
-		m->possible |= v->possible;
-		if (v->possible)
-			m->answers[i] = v->in_columns | v->in_columns_or_resource ? ANSWER_COLUMNS
-					: v->unsure                               ? ANSWER_UNSURE
-										  : ANSWER_YES;
+/* What no shape need be asked for. */
+static bool is_possible(const struct match *m)
+{
+	size_t resource_n = tables_batch(m->tables)->resource_n;
+	bool any = false;
+
+	for (size_t i = 0; i < resource_n; i++)
+		any |= m->resource_ok[i];
+	for (size_t k = 0; k < m->query->tag_n && any; k++) {
+		const struct tag *t = &m->tags[k];
+
+		any = t->key != ABSENT || memchr(t->on_resource, 1, resource_n) != NULL;
 	}
-	return 0;
+	return any;
 }
 
 static int prepare(struct match *m)
@@ -242,7 +251,12 @@ static int prepare(struct match *m)
 		match_value_init(&m->tags[q->tag_n].value, q->operation, m->name);
 	}
 	r = ask_resources(m);
-	return r == 0 ? ask_shapes(m) : r;
+	if (r < 0)
+		return r;
+	m->verdicts = malloc(((size_t)tables_shapes(m->tables)->n + 1) * sizeof(*m->verdicts));
+	m->answers = calloc(tables_shapes(m->tables)->n + 1, 1);
+	m->possible = is_possible(m);
+	return m->verdicts && m->answers ? 0 : -ENOMEM;
 }
 
 int match_new(const struct store_query *query, struct segment *segment, struct match **ret_match)
@@ -269,12 +283,49 @@ bool match_possible(const struct match *m)
 	return m->possible;
 }
 
-bool match_possible_in(const struct match *m, const struct group_zone *zone)
+/* Asks a shape that was not asked before, and adds what it asks of columns. */
+static void ask_one(struct match *m, uint32_t shape, const uint32_t *resources,
+		    struct match_asked *a)
 {
-	for (uint32_t i = 0; m->possible && i < zone->shape_n; i++)
-		if (m->answers[zone->shapes[i]])
-			return true;
-	return false;
+	const struct verdict *v = &m->verdicts[shape];
+
+	if (m->answers[shape] == ANSWER_UNASKED)
+		m->answers[shape] =
+			resources[shape] != UINT32_MAX && m->resource_ok[resources[shape]]
+				? (uint8_t)ask(m, shape)
+				: ANSWER_NO;
+	if (m->answers[shape] == ANSWER_NO)
+		return;
+	if (m->answers[shape] != ANSWER_COLUMNS) {
+		a->settled = true;
+		return;
+	}
+	a->any |= v->in_columns | v->in_columns_or_resource;
+	a->all &= v->in_columns;
+	a->keys |= v->in_columns_or_resource;
+}
+
+bool match_ask(struct match *m, const struct group_zone *zone, struct match_asked *ret_asked)
+{
+	const uint32_t *resources = tables_block_resources(m->tables);
+	uint32_t shape_n = tables_shapes(m->tables)->n;
+	struct match_asked a = {.all = UINT64_MAX};
+
+	if (!m->possible)
+		return false;
+	/* A group of so many shapes has some that are possible if any is: not worth a look. */
+	if (zone->shape_n > MANY_SHAPES) {
+		for (uint32_t i = 0; i < shape_n && !m->all_asked; i++)
+			ask_one(m, i, resources, &a);
+		m->all = m->all_asked ? m->all : a;
+		m->all_asked = true;
+		a = m->all;
+	} else {
+		for (uint32_t i = 0; i < zone->shape_n; i++)
+			ask_one(m, zone->shapes[i], resources, &a);
+	}
+	*ret_asked = a;
+	return a.settled || a.any;
 }
 
 /* --- looking at the rows of a group --- */
@@ -411,44 +462,17 @@ static int columns_agree(const struct match *m, const struct match_room *room,
 	return 1;
 }
 
-/* What the shapes of a group ask of its columns. */
-struct asked {
-	uint64_t any, all; /* tags that some, that all of them need */
-	uint64_t keys;     /* tags of which it matters whether the key is there */
-	bool settled;      /* some shapes need no column */
-};
-
-static struct asked ask_zone(const struct match *m, const struct group_zone *zone)
-{
-	struct asked a = {.all = UINT64_MAX};
-
-	for (uint32_t i = 0; i < zone->shape_n; i++) {
-		uint8_t answer = m->answers[zone->shapes[i]];
-		const struct verdict *v = &m->verdicts[zone->shapes[i]];
-
-		if (answer == ANSWER_NO)
-			continue;
-		if (answer != ANSWER_COLUMNS) {
-			a.settled = true;
-			continue;
-		}
-		a.any |= v->in_columns | v->in_columns_or_resource;
-		a.all &= v->in_columns;
-		a.keys |= v->in_columns_or_resource;
-	}
-	return a;
-}
-
 static int judge_row(const struct match *m, const struct match_room *room, struct segment_group *g,
 		     uint32_t row, uint32_t shape, struct match_rows *rows)
 {
 	uint8_t answer = m->answers[shape];
 	const struct verdict *v = &m->verdicts[shape];
-	bool sure = answer == ANSWER_YES || !v->unsure;
+	bool sure;
 	int r = 1;
 
 	if (answer == ANSWER_NO)
 		return 0;
+	sure = answer == ANSWER_YES || !v->unsure;
 	if (answer == ANSWER_COLUMNS)
 		r = columns_agree(m, room, v, g, row, &sure);
 	if (r <= 0)
@@ -464,18 +488,23 @@ static int judge_rows(const struct match *m, const struct match_room *room, stru
 		      const uint64_t *set, struct match_rows *rows)
 {
 	const struct group_zone *zone = group_zone(g);
-	const uint32_t *indices;
-	int r = group_shape_indices(g, &indices);
+	const uint32_t *indices = NULL;
+	int r = set ? 0 : group_shape_indices(g, &indices);
 
 	for (uint32_t word = 0; word < rows->words && r == 0; word++) {
 		uint64_t left = set ? set[word] : UINT64_MAX;
 
 		for (; left && r == 0; left &= left - 1) {
-			uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
+			uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left), shape;
 
 			if (row >= zone->rows)
 				break;
-			r = judge_row(m, room, g, row, zone->shapes[indices[row]], rows);
+			if (indices)
+				shape = zone->shapes[indices[row]];
+			else
+				r = group_row_shape(g, row, &shape);
+			if (r == 0)
+				r = judge_row(m, room, g, row, shape, rows);
 		}
 	}
 	return r;
@@ -500,11 +529,9 @@ static int look_at_columns(const struct match *m, struct match_room *room, struc
 /* Rows that have what every hit must have, and whose shapes allow one: 1 if there are any, then
  * they are the bits of `has` of the first tag.  0, negative errno. */
 static int look_for_candidates(const struct match *m, struct match_room *room,
-			       struct segment_group *g, const struct asked *a, size_t words)
+			       struct segment_group *g, const struct match_asked *a, size_t words)
 {
-	const struct group_zone *zone = group_zone(g);
 	uint64_t *set = room->has[__builtin_ctzll(a->all)];
-	const uint32_t *indices;
 	uint64_t some = 0;
 	int r = 0;
 
@@ -520,13 +547,13 @@ static int look_for_candidates(const struct match *m, struct match_room *room,
 		if (!some)
 			return 0;
 	}
-	r = group_shape_indices(g, &indices);
 	some = 0;
 	for (size_t k = 0; k < words && r == 0; k++) {
-		for (uint64_t left = set[k]; left; left &= left - 1) {
-			uint32_t row = (uint32_t)k * 64 + (uint32_t)__builtin_ctzll(left);
+		for (uint64_t left = set[k]; left && r == 0; left &= left - 1) {
+			uint32_t row = (uint32_t)k * 64 + (uint32_t)__builtin_ctzll(left), shape;
 
-			if (!m->answers[zone->shapes[indices[row]]])
+			r = group_row_shape(g, row, &shape);
+			if (r == 0 && m->answers[shape] == ANSWER_NO)
 				set[k] &= ~(1ULL << row % 64);
 		}
 		some |= set[k];
@@ -535,12 +562,12 @@ static int look_for_candidates(const struct match *m, struct match_room *room,
 }
 
 int match_group(const struct match *m, struct match_room *room, struct segment_group *g,
-		struct match_rows *ret_rows)
+		const struct match_asked *asked, struct match_rows *ret_rows)
 {
 	const struct group_zone *zone = group_zone(g);
 	size_t words = (zone->rows + 63) / 64;
 	struct match_rows rows = {.words = words};
-	struct asked a = ask_zone(m, zone);
+	const struct match_asked a = *asked;
 	bool few;
 	int r = reserve(room, m->tag_n, words);
 

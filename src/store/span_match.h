@@ -27,9 +27,19 @@ static inline void match_freep(struct match **m)
 /* Does the query ask anything of spans at all? */
 bool query_asks_spans(const struct store_query *query);
 
-/* Can a row of this segment, or of this group, match? */
+/* Can a row of this segment match?  True when in doubt. */
 bool match_possible(const struct match *m);
-bool match_possible_in(const struct match *m, const struct group_zone *zone);
+
+/* What the shapes of a group ask of its columns. */
+struct match_asked {
+	uint64_t any, all; /* tags that some, that all of them need */
+	uint64_t keys;     /* tags of which it matters whether the key is there */
+	bool settled;      /* some shapes need no column */
+};
+
+/* Can a row of this group match?  Asked before match_group(), by one thread at a time, while others
+ * look at groups that were asked about before. */
+bool match_ask(struct match *m, const struct group_zone *zone, struct match_asked *ret_asked);
 
 /* Rows of a group: bit i is words[i / 64] >> i % 64. */
 struct match_rows {
@@ -48,6 +58,6 @@ struct match_room *match_room_free(struct match_room *room);
 
 /* Which rows match.  Valid until the room is used again.  The group must belong to the segment. */
 int match_group(const struct match *m, struct match_room *room, struct segment_group *group,
-		struct match_rows *ret_rows);
+		const struct match_asked *asked, struct match_rows *ret_rows);
 
 #endif

@@ -78,7 +78,7 @@ int text_column_decode(struct column_codec *codec, struct slice block, size_t n,
 
 /* Which of n texts equal `text`: how many, and their places, ascending, in `found`, which has room
  * for n.  What cannot be one of them is not put together.  *room is memory like *column above; its
- * content is lost.  -EBADMSG, -ENOMEM. */
+ * content is lost.  `uuids` may be NULL where no UUID stands in the text.  -EBADMSG, -ENOMEM. */
 int text_column_find(struct column_codec *codec, struct slice block, size_t n,
 		     const uint8_t (*uuids)[UUID_BYTES], size_t uuid_n, size_t limit,
 		     struct slice text, struct text_column *room, uint32_t *found);

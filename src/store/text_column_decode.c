@@ -377,7 +377,7 @@ static int find_all(struct decoding *d, const struct wanted *w, uint32_t *found)
 			r = w->decimal != NO_TEMPLATE && d->numbers[d->number_at] == w->number;
 			d->number_at++;
 		} else if (kind > 0) {
-			r = next_is(d, codes[i], w);
+			r = w->holes == NO_TEMPLATE ? 0 : next_is(d, codes[i], w);
 		}
 		if (r < 0)
 			return r;
@@ -404,7 +404,10 @@ int text_column_find(struct column_codec *codec, struct slice block, size_t n,
 	want(&d, text, &w);
 	if (w.plain == NO_TEMPLATE && w.holes == NO_TEMPLATE && w.decimal == NO_TEMPLATE)
 		return 0;
-	e = get_cut(&d, codec, &later);
+	if (d.ref_n && w.holes != NO_TEMPLATE)
+		e = column_decode_i64(codec, later.refs, d.ref_n, d.refs);
+	if (e == 0 && d.number_n && w.decimal != NO_TEMPLATE)
+		e = column_decode_i64(codec, later.numbers, d.number_n, d.numbers);
 	if (e == 0)
 		e = column_decode_codes(codec, later.codes, n, (uint32_t)d.template_n, room->codes);
 	return e == 0 ? find_all(&d, &w, found) : e;
