@@ -144,6 +144,11 @@ static void real_will_read(struct fs *fs, int fd)
 	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
 }
 
+static void real_at_random(struct fs *fs, int fd)
+{
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
 static const struct fs_ops real_ops = {
 	.open = real_open,
 	.close = real_close,
@@ -160,6 +165,7 @@ static const struct fs_ops real_ops = {
 	.list = real_list,
 	.size = real_size,
 	.will_read = real_will_read,
+	.at_random = real_at_random,
 };
 
 struct fs *fs_real(void)

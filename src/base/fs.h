@@ -46,6 +46,7 @@ struct fs_ops {
 	int (*list)(struct fs *fs, const char *path, struct fs_names *ret_names);
 	int (*size)(struct fs *fs, int fd, uint64_t *ret_size);
 	void (*will_read)(struct fs *fs, int fd); /* may be NULL */
+	void (*at_random)(struct fs *fs, int fd); /* may be NULL */
 };
 
 /* Embedded in whatever implements it. */
@@ -143,6 +144,14 @@ static inline void fs_will_read(struct fs *fs, int fd)
 {
 	if (fs->ops->will_read)
 		fs->ops->will_read(fs, fd);
+}
+
+/* A hint: parts of the file will be read, each at once and in no order.  Nothing is read ahead, and
+ * what is asked for is asked of the disk at once, not window by window. */
+static inline void fs_at_random(struct fs *fs, int fd)
+{
+	if (fs->ops->at_random)
+		fs->ops->at_random(fs, fd);
 }
 
 /* --- made of the above --- */

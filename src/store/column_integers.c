@@ -12,7 +12,7 @@
 #define SAMPLE       256 /* values looked at for repetition */
 #define SLOTS_SAMPLE 1024
 #define CODES_GAIN                                                                                 \
-	1.08 /* codes are read more than anything, and a few at a time: LOG must win more */
+	1.15 /* codes are read more than anything, and a few at a time: LOG must win more */
 #define LOG_BITS     6    /* below this many bits a value FOR is as good as LOG */
 #define DICT_REPEATS 2    /* a sampled value occurs this often, or no dictionary is tried */
 #define FOR_HEAD     12   /* bytes before the bits, at most */

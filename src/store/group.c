@@ -10,6 +10,8 @@
 #include "store/group_cache.h"
 #include "store/group_int.h"
 
+#define TIME_BYTES 4 /* of a row */
+
 static const char *const block_names[BLOCK_VALUES] = {"rows of pieces",
 						      "starts of pieces",
 						      "durations of pieces",
@@ -183,11 +185,21 @@ static int byte_room(struct segment_group *g)
 	return 0;
 }
 
+/* Where the ids of traces end, at the most, if times take no more than they use to. */
+static size_t ids_end(const struct segment_group *g)
+{
+	size_t n = g->zone_place->hot_bytes + g->zone->rows * TIME_BYTES +
+		   g->zone->pieces * (sizeof(struct trace_id) + 1);
+
+	return MIN(n, g->zone->bytes);
+}
+
 static int read_first(struct segment_group *g, enum group_reading reading)
 {
-	return read_to(g, reading == READ_WHOLE ? g->zone->bytes
-			  : reading == READ_HOT ? g->zone_place->hot_bytes
-						: g->zone_place->directory_bytes);
+	return read_to(g, reading == READ_IDS     ? ids_end(g)
+			  : reading == READ_WHOLE ? g->zone->bytes
+			  : reading == READ_HOT   ? g->zone_place->hot_bytes
+						  : g->zone_place->directory_bytes);
 }
 
 int group_reopen_int(struct segment_group *g, uint32_t number, enum group_reading reading)
@@ -539,9 +551,9 @@ struct slice tables_service(const struct segment_tables *t, uint32_t resource)
 			       SLICE("service.name"));
 }
 
-const uint32_t *tables_block_resources(const struct segment_tables *t)
+const struct shape_brief *tables_briefs(const struct segment_tables *t)
 {
-	return t->block_resources;
+	return t->briefs;
 }
 
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource)

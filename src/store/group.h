@@ -109,8 +109,13 @@ uint32_t tables_find(const struct segment_tables *t, struct slice text);
  * segment. */
 const struct batch *tables_batch(const struct segment_tables *t);
 struct slice tables_service(const struct segment_tables *t, uint32_t resource);
-/* [shape]: the resource of shapes that are blocks, UINT32_MAX of others. */
-const uint32_t *tables_block_resources(const struct segment_tables *t);
+/* What searches ask of all shapes, close together. */
+struct shape_brief {
+	uint32_t resource; /* UINT32_MAX: it is not of a block */
+	uint32_t name;
+};
+
+const struct shape_brief *tables_briefs(const struct segment_tables *t); /* [shape] */
 uint32_t tables_owner(const struct segment_tables *t, uint32_t resource);
 uint32_t tables_sender(const struct segment_tables *t, uint32_t resource);
 uint64_t tables_threshold(const struct segment_tables *t,

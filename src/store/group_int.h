@@ -40,10 +40,13 @@ struct loose_list {
 	struct slice *chunks;
 	size_t column_capacity, before_capacity, chunk_capacity;
 
-	/* One chunk, decoded: the columns of its attributes. */
+	/* One chunk, decoded: its attributes, as indices into `columns`, or as columns where the
+	 * list is not cut. */
 	uint32_t at; /* UINT32_MAX: none */
 	uint32_t *codes;
 	size_t code_n, code_capacity;
+	uint32_t *places; /* of one column's attributes in it */
+	size_t place_capacity;
 };
 
 struct segment_group {
@@ -119,6 +122,7 @@ enum group_have {
 enum group_reading {
 	READ_DIRECTORY,
 	READ_HOT, /* what scans need */
+	READ_IDS, /* and, as a rule, the ids of traces: to see whether one is there */
 	READ_WHOLE,
 };
 
@@ -164,6 +168,12 @@ int group_need_list(struct segment_group *g);
 int group_check_list(struct segment_group *g);
 /* A chunk of the list: list.codes and code_n. */
 int group_need_chunk(struct segment_group *g, uint32_t chunk);
+
+/* The column of an attribute of the chunk. */
+static inline uint32_t loose_column(const struct loose_list *l, uint32_t code)
+{
+	return l->rows ? l->columns[code] : code;
+}
 void loose_list_done(struct loose_list *l);
 int group_need_ids(struct segment_group *g); /* id1, id2, parents */
 int group_need_times(struct segment_group *g);

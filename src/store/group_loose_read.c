@@ -14,6 +14,7 @@ void loose_list_done(struct loose_list *l)
 	free(l->before);
 	free(l->chunks);
 	free(l->codes);
+	free(l->places);
 	*l = (struct loose_list){0};
 }
 
@@ -121,19 +122,15 @@ int group_check_list(struct segment_group *g)
 	return r == 0 && n != g->loose_n ? group_bad(g, "loose attributes") : r;
 }
 
-/* The attributes of a chunk, n of them, as columns. */
+/* The attributes of a chunk, n of them, as they are written. */
 static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
-	int r;
 
 	if (n == 0)
 		return l->chunks[chunk].n ? -EBADMSG : 0;
-	r = column_decode_codes(g->codec, l->chunks[chunk], n,
-				l->rows ? l->column_n : g->tables->column_n, out);
-	for (size_t i = 0; i < n && r == 0 && l->rows; i++)
-		out[i] = l->columns[out[i]];
-	return r;
+	return column_decode_codes(g->codec, l->chunks[chunk], n,
+				   l->rows ? l->column_n : g->tables->column_n, out);
 }
 
 int group_need_chunk(struct segment_group *g, uint32_t chunk)
@@ -175,6 +172,8 @@ int group_need_loose(struct segment_group *g)
 		size_t n = l->rows ? loose_of(g, first, end) : g->loose_n;
 
 		r = group_decoded(g, BLOCK_LOOSE, read_chunk(g, i, n, g->loose + at));
+		for (size_t k = at; k < at + n && l->rows && r == 0; k++)
+			g->loose[k] = l->columns[g->loose[k]];
 		at += n;
 	}
 	if (r == 0)

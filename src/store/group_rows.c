@@ -40,6 +40,7 @@ struct making {
 	const struct segment_tables *t;
 	struct cursor *cursors; /* by column */
 	const uint32_t *loose;  /* the next LOOSE entry */
+	const uint32_t *listed; /* columns that these are indices into, or NULL: they are columns */
 	struct row_window window;
 	struct builder *builders;
 	size_t builder_n, builder_capacity;
@@ -219,6 +220,11 @@ static int next_value(struct making *m, struct builder *to, uint32_t column, str
 	return r < 0 ? group_bad(m->g, "values") : 0;
 }
 
+static uint32_t loose_at(const struct making *m, uint32_t code)
+{
+	return m->listed ? m->listed[code] : code;
+}
+
 /* The value of an entry; its key is the segment's. */
 static int entry_value(struct making *m, struct builder *to, uint32_t entry, struct attr *ret_value)
 {
@@ -238,7 +244,7 @@ static int entry_value(struct making *m, struct builder *to, uint32_t entry, str
 			return group_bad(m->g, "values");
 	} else {
 		if (e->class == ENTRY_LOOSE) {
-			column = *m->loose++;
+			column = loose_at(m, *m->loose++);
 			a.key = m->t->columns[column].key;
 			a.type = m->t->columns[column].type;
 		}
@@ -392,11 +398,14 @@ static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bo
 	uint32_t shape = m->g->zone->shapes[m->g->codes[row]];
 
 	count_vars(m, shape, inside);
-	for (uint32_t k = m->t->loose_n[shape]; k > 0; k--, ++*loose)
-		if (m->t->columns[**loose].type != VALUE_EMPTY) {
-			m->cursors[**loose].n += inside;
-			m->cursors[**loose].at += !inside;
+	for (uint32_t k = m->t->loose_n[shape]; k > 0; k--) {
+		uint32_t column = loose_at(m, *(*loose)++);
+
+		if (m->t->columns[column].type != VALUE_EMPTY) {
+			m->cursors[column].n += inside;
+			m->cursors[column].at += !inside;
 		}
+	}
 }
 
 /* Where each column stands before the window, by the shapes of the rows before: rows[shape]. */
@@ -445,6 +454,7 @@ static int skip_chunk(struct making *m, uint32_t first, uint32_t end)
 	if (r < 0)
 		return r;
 	m->loose = l->codes;
+	m->listed = l->columns;
 	/* What the shapes said of these columns is in the counts as well; what rows of this chunk
 	 * have comes with the rows. */
 	for (uint32_t i = chunk * l->rows; i < first; i++) {

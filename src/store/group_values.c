@@ -96,79 +96,92 @@ int group_find_text(struct segment_group *g, enum row_level level, uint32_t key,
 	return r;
 }
 
-/* Values of a column that a row has; its LOOSE attributes are the next. */
-static uint32_t row_values(const struct segment_group *g, uint32_t row, uint32_t column,
-			   const uint32_t **loose)
-{
-	const struct segment_tables *t = g->tables;
-	uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
+/* What is looked for in a chunk of the list: values of a column, by their places in it. */
+struct listed {
+	uint32_t column, index; /* of the column in the list */
+	uint32_t chunk;
+	uint32_t before, count; /* values of rows before the chunk, and of its own */
+	const uint32_t *values;
+	uint32_t n;
+	uint32_t *out;
+};
 
-	for (uint32_t v = t->var_first[shape]; v < t->var_first[shape + 1]; v++)
-		n += t->var_columns[v] == column;
-	for (const uint32_t *end = *loose + t->loose_n[shape]; *loose < end; ++*loose)
-		n += **loose == column;
+/* The places in a chunk's list of attributes of the column, into `out`; how many. */
+static uint32_t places_of(const struct loose_list *l, uint32_t index, uint32_t *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->code_n; i++) {
+		out[n] = i; /* there is room for one more */
+		n += l->codes[i] == index;
+	}
 	return n;
 }
 
-/* Rows of values of a chunk where all values of the column are LOOSE: their places in the list, and
- * then the rows of these. */
-static uint32_t rows_of_listed(const struct segment_group *g, uint32_t column, uint32_t chunk,
-			       uint32_t before, const uint32_t *values, uint32_t n, uint32_t *out)
+/* VAR values of the column that rows of a shape have. */
+static uint32_t shape_vars(const struct segment_tables *t, uint32_t shape, uint32_t column)
 {
-	const struct loose_list *l = &g->list;
-	const uint32_t *loose_n = g->tables->loose_n, *shapes = g->zone->shapes;
-	uint32_t done = 0, row = chunk * l->rows;
-	size_t end = 0; /* of the row's attributes */
+	uint32_t n = 0;
 
-	for (size_t i = 0; i < l->code_n && done < n; i++) {
-		if (l->codes[i] != column || before++ != values[done])
-			continue;
-		for (; end <= i; row++)
-			end += loose_n[shapes[g->codes[row]]];
-		out[done++] = row - 1;
-	}
-	return done;
+	if (!(t->var_filters[shape] >> column % 64 & 1))
+		return 0;
+	for (uint32_t v = t->var_first[shape]; v < t->var_first[shape + 1]; v++)
+		n += t->var_columns[v] == column;
+	return n;
 }
 
-/* The rows of those values that lie in a chunk of the list: returns how many these are. */
-static int rows_in_chunk(struct segment_group *g, uint32_t column, bool vars, uint32_t chunk,
-			 uint32_t before, const uint32_t *values, uint32_t n, uint32_t *out)
+/* The rows of those values that lie in the chunk: returns how many these are. */
+static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 {
-	const struct loose_list *l = &g->list;
-	uint32_t done = 0, end = MIN((chunk + 1) * l->rows, g->zone->rows);
-	const uint32_t *loose;
-	int r = group_need_chunk(g, chunk);
+	const struct segment_tables *t = g->tables;
+	struct loose_list *l = &g->list;
+	uint32_t done = 0, value = w->before, end = MIN((w->chunk + 1) * l->rows, g->zone->rows);
+	uint32_t place_n, at = 0, loose = 0;
+	const uint32_t *places;
+	bool vars;
+	int r = group_need_chunk(g, w->chunk);
 
+	if (r == 0 &&
+	    !vec_reserve(&l->places, &l->place_capacity, l->code_n + 1, sizeof(*l->places)))
+		r = -ENOMEM;
 	if (r < 0)
 		return r;
-	if (!vars)
-		return (int)rows_of_listed(g, column, chunk, before, values, n, out);
-	loose = l->codes;
-	for (uint32_t row = chunk * l->rows; row < end && done < n; row++) {
-		before += row_values(g, row, column, &loose);
-		while (done < n && values[done] < before)
-			out[done++] = row;
+	places = l->places;
+	place_n = places_of(l, w->index, l->places);
+	vars = place_n != w->count; /* not all of the values are in the list */
+	for (uint32_t row = w->chunk * l->rows; row < end && done < w->n; row++) {
+		uint32_t shape = g->zone->shapes[g->codes[row]];
+
+		loose += t->loose_n[shape];
+		for (; at < place_n && places[at] < loose; at++)
+			value++;
+		if (vars)
+			value += shape_vars(t, shape, w->column);
+		while (done < w->n && w->values[done] < value)
+			w->out[done++] = row;
 	}
 	return (int)done;
 }
 
 /* A column of the list: chunk by chunk. */
-static int rows_by_chunk(struct segment_group *g, uint32_t column, uint32_t index,
+static int rows_by_chunk(struct segment_group *g, const struct loaded_column *c, uint32_t index,
 			 const uint32_t *values, uint32_t n, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
-	bool vars = g->tables->var_used[column];
 
 	for (uint32_t chunk = 0, done = 0; done < n; chunk++) {
 		const uint32_t *before = l->before + (size_t)chunk * l->column_n + index;
+		uint32_t end;
 		int r;
 
 		if (chunk == l->chunk_n)
 			return group_bad(g, "loose attributes");
-		if (chunk + 1 < l->chunk_n && before[l->column_n] <= values[done])
+		end = chunk + 1 < l->chunk_n ? before[l->column_n] : c->place.n;
+		if (end <= values[done])
 			continue;
-		r = rows_in_chunk(g, column, vars, chunk, *before, values + done, n - done,
-				  out + done);
+		r = rows_in_chunk(g,
+				  &(struct listed){c->column, index, chunk, *before, end - *before,
+						   values + done, n - done, out + done});
 		if (r < 0)
 			return r;
 		done += (uint32_t)r;
@@ -206,7 +219,7 @@ int group_value_rows(struct segment_group *g, enum row_level level, uint32_t key
 		return r;
 	if (!c->has_rows && g->loose_n > 0 && g->list.rows &&
 	    list_index(&g->list, c->column, &index))
-		return rows_by_chunk(g, c->column, index, values, n, out);
+		return rows_by_chunk(g, c, index, values, n, out);
 	r = group_need_column_rows(g, c);
 	for (uint32_t i = 0; i < n && r == 0; i++)
 		out[i] = c->rows[values[i]];
@@ -235,7 +248,7 @@ int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_
 	for (uint32_t i = first; i < row; i++)
 		loose += t->loose_n[g->zone->shapes[g->codes[i]]];
 	for (uint32_t k = t->loose_n[g->zone->shapes[g->codes[row]]]; k > 0; k--)
-		n += t->columns[*loose++].key == key;
+		n += t->columns[loose_column(l, *loose++)].key == key;
 	*ret_n = n;
 	return 0;
 }

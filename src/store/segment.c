@@ -108,6 +108,7 @@ int segment_open(struct fs *fs, const char *dir, uint64_t number, struct segment
 	s->fd = fs_open(fs, path, O_RDONLY, 0);
 	if (s->fd < 0)
 		return error_set(error, s->fd, "%s: cannot be opened", s->name);
+	fs_at_random(fs, s->fd);
 	r = footer_read(s, error);
 	if (r < 0)
 		return r;

@@ -143,6 +143,11 @@ int segment_trace(struct segment *s, struct trace_id id, struct event_set *set);
 int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
 		       struct event_set *set, uint64_t *ret_rows);
 
+/* The same where it is in doubt whether the trace is here: the rest of a group is read when its ids
+ * say so. */
+int segment_trace_page_perhaps(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+			       struct event_set *set, uint64_t *ret_rows);
+
 /* The same with rows as group_rows_bare() gives them. */
 int segment_trace_page_bare(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
 			    struct event_set *set, uint64_t *ret_rows);

@@ -36,11 +36,10 @@ struct segment_tables {
 	uint32_t *entry_columns; /* of each entry */
 	/* Columns of VAR entries with a value: of shape i from var_first[i] to var_first[i + 1]. */
 	uint32_t *var_columns, *var_first;
-	uint16_t *forms;   /* of each shape, with reader_form */
-	uint32_t *loose_n; /* of each shape */
-	uint8_t *var_used; /* of each column: does any shape have a VAR entry of it? */
-	/* Of each shape of a block, or UINT32_MAX: what searches ask of all of them. */
-	uint32_t *block_resources;
+	uint16_t *forms;            /* of each shape, with reader_form */
+	uint32_t *loose_n;          /* of each shape */
+	struct shape_brief *briefs; /* of each shape */
+	uint64_t *var_filters;      /* of each shape: bit column % 64 of its VAR entries */
 	struct shapes shapes;
 	struct group_zone *zones;
 	struct zone_place *places;

@@ -230,10 +230,10 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	t->var_first = loading_take(l, (size_t)n + 1, sizeof(*t->var_first));
 	t->forms = loading_take(l, n, sizeof(*t->forms));
 	t->loose_n = loading_take(l, n, sizeof(*t->loose_n));
-	t->block_resources = loading_take(l, n, sizeof(*t->block_resources));
-	t->var_used = loading_take(l, t->column_n, sizeof(*t->var_used));
+	t->briefs = loading_take(l, n, sizeof(*t->briefs));
+	t->var_filters = loading_take(l, n, sizeof(*t->var_filters));
 	if (!codes || !numbers || !t->entries || !t->entry_columns || !t->var_columns ||
-	    !t->var_first || !t->forms || !t->loose_n || !t->block_resources || !t->var_used) {
+	    !t->var_first || !t->forms || !t->loose_n || !t->briefs || !t->var_filters) {
 		block_fail(&l->r, -ENOMEM);
 		return;
 	}
@@ -247,7 +247,10 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 		t->var_first[i] = vars;
 		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number, &vars);
 		t->loose_n[i] = s->loose_n;
-		t->block_resources[i] = shape_is_block(s) ? s->resource : UINT32_MAX;
+		for (uint32_t v = t->var_first[i]; v < vars; v++)
+			t->var_filters[i] |= 1ULL << t->var_columns[v] % 64;
+		t->briefs[i] =
+			(struct shape_brief){shape_is_block(s) ? s->resource : UINT32_MAX, s->name};
 		t->forms[i] =
 			(uint16_t)(s->form | (row_failed(s->type, s->status) ? FORM_FAILED : 0) |
 				   (s->name != NAME_VARIES    ? 0
@@ -255,8 +258,6 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 							      : FORM_NAMED));
 	}
 	t->var_first[n] = vars;
-	for (uint32_t i = 0; i < vars; i++)
-		t->var_used[t->var_columns[i]] = 1;
 	t->shapes.rows = t->shape_rows;
 	t->shapes.n = n;
 	t->shapes.entries = t->entries;

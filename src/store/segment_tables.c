@@ -288,8 +288,8 @@ struct segment_tables *segment_tables_free(struct segment_tables *t)
 	free(t->var_columns);
 	free(t->var_first);
 	free(t->forms);
-	free(t->block_resources);
-	free(t->var_used);
+	free(t->briefs);
+	free(t->var_filters);
 	free(t->loose_n);
 	free(t->zones);
 	free(t->places);

@@ -75,10 +75,10 @@ int segment_has(struct segment *s, struct trace_id id)
 	return 1;
 }
 
-static int get_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit, bool bare,
-		    struct event_set *set, uint64_t *ret_rows)
+static int get_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+		    enum group_reading reading, struct event_set *set, uint64_t *ret_rows)
 {
-	enum group_reading reading = bare ? READ_DIRECTORY : READ_WHOLE;
+	bool bare = reading == READ_DIRECTORY;
 	struct place p;
 	uint64_t skip = from;
 	uint32_t group;
@@ -94,6 +94,8 @@ static int get_page(struct segment *s, struct trace_id id, uint64_t from, uint64
 		if (n > 0) {
 			if (p.g->number != group)
 				r = group_reopen_int(p.g, group, reading);
+			if (r == 0 && !bare)
+				r = group_read_whole(p.g);
 			if (r == 0)
 				r = (bare ? group_rows_bare : group_rows)(
 					p.g, (uint32_t)(p.first + skip), (uint32_t)n, set);
@@ -117,13 +119,19 @@ static int get_page(struct segment *s, struct trace_id id, uint64_t from, uint64
 int segment_trace_page(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
 		       struct event_set *set, uint64_t *ret_rows)
 {
-	return get_page(s, id, from, limit, false, set, ret_rows);
+	return get_page(s, id, from, limit, READ_WHOLE, set, ret_rows);
+}
+
+int segment_trace_page_perhaps(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
+			       struct event_set *set, uint64_t *ret_rows)
+{
+	return get_page(s, id, from, limit, READ_IDS, set, ret_rows);
 }
 
 int segment_trace_page_bare(struct segment *s, struct trace_id id, uint64_t from, uint64_t limit,
 			    struct event_set *set, uint64_t *ret_rows)
 {
-	return get_page(s, id, from, limit, true, set, ret_rows);
+	return get_page(s, id, from, limit, READ_DIRECTORY, set, ret_rows);
 }
 
 int segment_trace(struct segment *s, struct trace_id id, struct event_set *set)

@@ -203,14 +203,14 @@ static struct verdict ask_shape(const struct match *m, const struct shape *s)
 /* Puts the question to a shape, when a group that has it first comes up. */
 static enum answer ask(struct match *m, uint32_t number)
 {
-	struct verdict *v = &m->verdicts[number];
+	struct verdict v = ask_shape(m, &tables_shapes(m->tables)->rows[number]);
 
-	*v = ask_shape(m, &tables_shapes(m->tables)->rows[number]);
-	if (!v->possible)
+	if (!v.possible)
 		return ANSWER_NO;
-	return v->in_columns | v->in_columns_or_resource ? ANSWER_COLUMNS
-	       : v->unsure                               ? ANSWER_UNSURE
-							 : ANSWER_YES;
+	m->verdicts[number] = v;
+	return v.in_columns | v.in_columns_or_resource ? ANSWER_COLUMNS
+	       : v.unsure                              ? ANSWER_UNSURE
+						       : ANSWER_YES;
 }
 
 /* What no shape need be asked for. */
@@ -283,17 +283,21 @@ bool match_possible(const struct match *m)
 	return m->possible;
 }
 
+static bool brief_fits(const struct match *m, const struct shape_brief *b)
+{
+	return b->resource != UINT32_MAX && m->resource_ok[b->resource] &&
+	       (!m->query->operation.n || b->name == m->name || b->name == NAME_VARIES);
+}
+
 /* Asks a shape that was not asked before, and adds what it asks of columns. */
-static void ask_one(struct match *m, uint32_t shape, const uint32_t *resources,
+static void ask_one(struct match *m, uint32_t shape, const struct shape_brief *briefs,
 		    struct match_asked *a)
 {
 	const struct verdict *v = &m->verdicts[shape];
 
 	if (m->answers[shape] == ANSWER_UNASKED)
 		m->answers[shape] =
-			resources[shape] != UINT32_MAX && m->resource_ok[resources[shape]]
-				? (uint8_t)ask(m, shape)
-				: ANSWER_NO;
+			brief_fits(m, &briefs[shape]) ? (uint8_t)ask(m, shape) : ANSWER_NO;
 	if (m->answers[shape] == ANSWER_NO)
 		return;
 	if (m->answers[shape] != ANSWER_COLUMNS) {
@@ -307,7 +311,7 @@ static void ask_one(struct match *m, uint32_t shape, const uint32_t *resources,
 
 bool match_ask(struct match *m, const struct group_zone *zone, struct match_asked *ret_asked)
 {
-	const uint32_t *resources = tables_block_resources(m->tables);
+	const struct shape_brief *briefs = tables_briefs(m->tables);
 	uint32_t shape_n = tables_shapes(m->tables)->n;
 	struct match_asked a = {.all = UINT64_MAX};
 
@@ -316,13 +320,13 @@ bool match_ask(struct match *m, const struct group_zone *zone, struct match_aske
 	/* A group of so many shapes has some that are possible if any is: not worth a look. */
 	if (zone->shape_n > MANY_SHAPES) {
 		for (uint32_t i = 0; i < shape_n && !m->all_asked; i++)
-			ask_one(m, i, resources, &a);
+			ask_one(m, i, briefs, &a);
 		m->all = m->all_asked ? m->all : a;
 		m->all_asked = true;
 		a = m->all;
 	} else {
 		for (uint32_t i = 0; i < zone->shape_n; i++)
-			ask_one(m, zone->shapes[i], resources, &a);
+			ask_one(m, zone->shapes[i], briefs, &a);
 	}
 	*ret_asked = a;
 	return a.settled || a.any;

@@ -331,10 +331,22 @@ static int trace_most(const struct snapshot *s, struct trace_id id, size_t most,
 	return some ? 0 : -ENOENT;
 }
 
+/* One segment's index in some 250 says that it has a trace when it has not: where two say so, no
+ * group is read as a whole in vain.  Where more do, which is rare, there would be too many reads.
+ */
+static segment_page_fn *page_of(const struct snapshot *s, struct trace_id id)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->view->segment_n && n < 3; i++)
+		n += segment_may_have(s->view->segments[i]->segment, id) != 0;
+	return n == 2 ? segment_trace_page_perhaps : segment_trace_page;
+}
+
 int snapshot_trace_most(const struct snapshot *s, struct trace_id id, size_t most,
 			struct event_set *set)
 {
-	return trace_most(s, id, most, segment_trace_page, set);
+	return trace_most(s, id, most, page_of(s, id), set);
 }
 
 int snapshot_trace_bare(const struct snapshot *s, struct trace_id id, size_t most,
@@ -394,7 +406,7 @@ static int trace_pages(const struct snapshot *s, struct trace_id id, const struc
 int snapshot_trace_pages(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
 			 void *context)
 {
-	return trace_pages(s, id, &(struct paging){segment_trace_page, page, context});
+	return trace_pages(s, id, &(struct paging){page_of(s, id), page, context});
 }
 
 int snapshot_trace_pages_bare(const struct snapshot *s, struct trace_id id, snapshot_page_fn *page,
