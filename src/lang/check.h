@@ -20,7 +20,7 @@ struct lang_names {
 };
 
 enum check_unknown {
-	UNKNOWN_ACCEPT, /* any name may be a tracepoint somewhere */
+	UNKNOWN_ACCEPT, /* any name may be a tracepoint somewhere; near misses are told */
 	UNKNOWN_WARN,
 	UNKNOWN_REFUSE,
 };

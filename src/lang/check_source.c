@@ -51,13 +51,14 @@ static void unknown_tracepoint(struct checker *c, const struct ast_source *s)
 	for (const struct word_source *w = word_sources(); w->name; w++)
 		if (slice_eq_nocase(slice_cstr(w->name), s->name))
 			near.best = w->name;
-	if (c->options->unknown_tracepoints == UNKNOWN_ACCEPT && !near.best)
-		return;
 	if (!near.best) {
 		check_offer_names(c, &near);
 		for (const struct word_source *w = word_sources(); w->name; w++)
 			suggestion_offer(&near, w->name);
 	}
+	/* Any other name may be a tracepoint somewhere; this one was hardly meant. */
+	if (c->options->unknown_tracepoints == UNKNOWN_ACCEPT && !near.best)
+		return;
 	if (near.best) {
 		diag_add(c->diags, code, s->range.begin, s->range.end,
 			 "there is no tracepoint '%.*s'; did you mean '%s'?",

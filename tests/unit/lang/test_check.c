@@ -160,6 +160,29 @@ static void definitions_from_elsewhere_are_known(void **state)
 	}
 }
 
+static void names_nearly_known_are_told_even_where_any_name_will_do(void **state)
+{
+	static const struct check_options options = {.names = &names};
+	static const struct {
+		const char *text, *wanted;
+	} rows[] = {
+		{"From s In spanz Select COUNT",
+		 "1:11: W107: there is no tracepoint 'spanz'; did you mean 'spans'?; fix: spans\n"},
+		{"From e In DN.Raed Select COUNT",
+		 "1:11: W107: there is no tracepoint 'DN.Raed'; did you mean 'DN.Read'?; fix: DN.Read\n"},
+		{"From e In Nothing.Like.It Select COUNT", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct checked c;
+
+		check_with(&c, slice_cstr(rows[i].text), &options);
+		assert_string_equal(buffer_cstr(&c.out), rows[i].wanted);
+		assert_int_equal(c.diags.errors, 0);
+		checked_done(&c);
+	}
+}
+
 static void a_glob_stands_for_all_it_matches(void **state)
 {
 	static const struct check_options options = {.names = &names};
@@ -295,6 +318,7 @@ int main(void)
 		cmocka_unit_test(what_is_printed_in_papers_and_pages_makes_sense),
 		cmocka_unit_test(nonsense_is_refused_with_a_way_out),
 		cmocka_unit_test(definitions_from_elsewhere_are_known),
+		cmocka_unit_test(names_nearly_known_are_told_even_where_any_name_will_do),
 		cmocka_unit_test(a_glob_stands_for_all_it_matches),
 		cmocka_unit_test(an_error_of_the_catalogue_ends_the_check),
 		cmocka_unit_test(names_that_double_do_not_explode),
