@@ -8,7 +8,8 @@
 
 #include "exec/grouping.h"
 
-#define FAST_ROWS 65536 /* that wait */
+#define FAST_ROWS        65536      /* that wait */
+#define FAST_COUNTS_MOST (1u << 31) /* of those that are only counted */
 
 /* What an aggregate is of. */
 enum argument {
@@ -46,7 +47,13 @@ struct fast_rows {
 int fast_rows_room(struct fast_rows *f, size_t groups);
 void fast_rows_done(struct fast_rows *f);
 
-/* There is room for the group, and fewer than FAST_ROWS wait.  ns: -1 is no duration. */
+/* They must be flushed before the next. */
+static inline bool fast_rows_full(const struct fast_rows *f)
+{
+	return f->n == (f->keeps == FAST_COUNTS ? FAST_COUNTS_MOST : FAST_ROWS);
+}
+
+/* There is room for the group, and it is not full.  ns: -1 is no duration. */
 static inline void fast_rows_put(struct fast_rows *f, uint32_t group, int64_t ns)
 {
 	if (f->keeps == FAST_COUNTS) {

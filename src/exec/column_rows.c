@@ -75,7 +75,7 @@ int worker_flush(struct column_worker *w)
 static int fast_row(struct column_worker *w, uint32_t row, uint32_t group)
 {
 	int64_t ns = w->scan->durations ? row_duration(&w->group, row) : -1;
-	int r = w->fast.n == FAST_ROWS ? worker_flush(w) : 0;
+	int r = fast_rows_full(&w->fast) ? worker_flush(w) : 0;
 
 	if (r == 0)
 		r = fast_rows_room(&w->fast, w->to->groups->n);
@@ -296,33 +296,57 @@ static int64_t plain_duration(const struct column_worker *w, uint32_t row)
 	return ns == 0 && !column_group_ended(&w->group, row) ? -1 : 0;
 }
 
-static int rows_by_shape(struct column_worker *w, uint32_t first, uint32_t n)
+/* Rows from *at on that need no more than their group and duration, up to one that does, to `end`,
+ * or until they must be flushed. */
+static void rows_by_group(struct column_worker *w, uint32_t *at, uint32_t end)
 {
-	const uint32_t *indices = w->group.indices;
-	int r = 0;
+	const uint32_t *indices = w->group.indices, *locals = w->locals, *halves = w->halves;
+	const int64_t *durations =
+		w->scan->durations && w->plain_times ? (const int64_t *)w->group.durations : NULL;
+	struct fast_rows fast = w->fast; /* in registers */
+	uint32_t row = *at;
 
-	for (uint32_t row = first; row < first + n; row++) {
-		uint32_t local = w->locals[indices[row]];
+	for (; row < end && !fast_rows_full(&fast); row++) {
+		uint32_t local = locals[indices[row]];
+		int64_t ns = -1;
 
 		if (local == LOCAL_HALF)
-			local = w->halves[row];
-		if (local >= LOCAL_GROUPS) {
-			r = local == LOCAL_NO ? 0 : one_row(w, row);
-			if (r != 0)
-				return r;
+			local = halves[row];
+		if (local == LOCAL_NO)
+			continue;
+		if (local > LOCAL_NO)
+			break;
+		if (durations) {
+			ns = durations[row];
+			if (ns <= 0)
+				ns = plain_duration(w, row);
+		} else if (w->scan->durations) {
+			ns = row_duration(&w->group, row);
+		}
+		fast_rows_put(&fast, local, ns);
+	}
+	w->fast.n = fast.n;
+	*at = row;
+}
+
+static int rows_by_shape(struct column_worker *w, uint32_t first, uint32_t n)
+{
+	uint32_t row = first, end = first + n;
+	int r = 0;
+
+	while (r == 0) {
+		rows_by_group(w, &row, end);
+		if (row == end)
+			break;
+		if (fast_rows_full(&w->fast)) {
+			r = worker_flush(w);
 			continue;
 		}
-		if (w->fast.n == FAST_ROWS) {
-			r = worker_flush(w);
-			if (r < 0)
-				return r;
-		}
-		fast_rows_put(&w->fast, local,
-			      !w->scan->durations ? -1
-			      : w->plain_times    ? plain_duration(w, row)
-						  : row_duration(&w->group, row));
+		r = one_row(w, row++);
+		if (w->arena.bytes > WORKER_ARENA_BYTES)
+			arena_clear(&w->arena);
 	}
-	return 0;
+	return r;
 }
 
 int worker_rows(struct column_worker *w, uint32_t first, uint32_t n)
