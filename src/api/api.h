@@ -12,6 +12,7 @@
 #include "http/server.h"
 #include "store/store.h"
 
+struct alert_consumer;
 struct ingest;
 struct mcp_door;
 struct query_jobs;
@@ -41,7 +42,8 @@ struct api {
 	struct query_jobs *queries;
 	struct span_consumer *spans; /* NULL: no span metrics */
 	struct mcp_door *mcp;        /* NULL: off */
-	bool auth;                   /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
+	struct alert_consumer *alerts;
+	bool auth; /* tokens are asked for; otherwise everybody is OWNER_LOCAL */
 	int64_t started_ns;
 	/* Real ones, by bit number of enum service; 0: off, or not known yet.  The first requests
 	 * may come while the server notes them. */

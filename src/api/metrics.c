@@ -11,6 +11,7 @@
 
 #include "api/query_jobs.h"
 #include "core/clock.h"
+#include "feature/alert_consumer.h"
 #include "ingest/ingest.h"
 
 struct page {
@@ -231,6 +232,33 @@ static void query_metrics(struct page *p, struct query_jobs *jobs)
 	gauge(p, "causet_queries_running", "Queries running.", query_jobs_running(jobs));
 }
 
+static void alert_metrics(struct page *p, const struct alert_counters *c)
+{
+	gauge(p, "causet_alert_rules", "Rules that are evaluated.", atomic_load(&c->rules));
+	gauge(p, "causet_alert_pending", "Alerts that are pending.", atomic_load(&c->pending));
+	gauge(p, "causet_alert_firing", "Alerts that fire.", atomic_load(&c->firing));
+	gauge(p, "causet_alert_notifications_waiting", "Notifications not delivered yet.",
+	      atomic_load(&c->waiting));
+	counter(p, "causet_alert_evaluations_total", "Evaluations of rules.",
+		atomic_load(&c->evaluations));
+	counter(p, "causet_alert_evaluation_failures_total", "Evaluations that failed.",
+		atomic_load(&c->evaluation_failures));
+	counter(p, "causet_alert_windows_skipped_total",
+		"Windows of rules that were too far behind to be caught up with.",
+		atomic_load(&c->windows_skipped));
+	counter(p, "causet_alert_overflowed_total", "Alerts that found no room.",
+		atomic_load(&c->overflowed));
+	counter(p, "causet_alert_late_rows_total",
+		"Rows that came too late for every window of a rule.", atomic_load(&c->late_rows));
+	counter(p, "causet_alert_notifications_total", "Notifications that webhooks took.",
+		atomic_load(&c->notifications));
+	counter(p, "causet_alert_notification_failures_total",
+		"Tries to notify a webhook that failed.", atomic_load(&c->notification_failures));
+	counter(p, "causet_alert_notifications_dropped_total",
+		"Notifications dropped because too many were waiting.",
+		atomic_load(&c->notifications_dropped));
+}
+
 static uint64_t count_fds(void)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -292,6 +320,8 @@ void metrics_write(struct api *api, bool openmetrics, struct buffer *out)
 	pool_metrics(&p, api->pool);
 	if (api->queries)
 		query_metrics(&p, api->queries);
+	if (api->alerts)
+		alert_metrics(&p, alert_consumer_counters(api->alerts));
 	process_metrics(&p, api->started_ns);
 	if (openmetrics)
 		buffer_text(out, "# EOF\n");

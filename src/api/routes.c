@@ -1,6 +1,7 @@
 /* api/routes.c - every path the server answers. */
 #include "api/routes.h"
 
+#include "api/alerts.h"
 #include "api/backup.h"
 #include "api/bulk_get.h"
 #include "api/health.h"
@@ -76,8 +77,6 @@ const struct route routes[] = {
 	{"GET", "/api/operations", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_operations},
 	{"GET", "/api/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_traces},
 	{"GET", "/api/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_trace},
-	{"POST", "/api/archive/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY, NULL,
-	 jaeger_archive},
 	{"GET", "/api/metrics/latencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 jaeger_metrics_latencies},
 	{"GET", "/api/metrics/calls", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
@@ -176,6 +175,13 @@ const struct route routes[] = {
 	{"POST", "/api/mcp", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY, "application/json",
 	 mcp_post},
 	{"GET", "/api/v1/export", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, export_get},
+	{"GET", "/api/v1/alerts", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, alerts_get},
+	{"POST", "/api/v1/alerts", SERVICE_HTTP, ROLE_ADMIN, ROUTE_QUERY_BODY, "application/json",
+	 alerts_post},
+	{"POST", "/api/v1/alerts/test", SERVICE_HTTP, ROLE_ADMIN, ROUTE_QUERY_BODY,
+	 "application/json", alert_test},
+	{"DELETE", "/api/v1/alerts/{name}", SERVICE_HTTP, ROLE_ADMIN, ROUTE_NO_BODY, NULL,
+	 alert_delete},
 	{"POST", "/api/v1/backup", SERVICE_HTTP, ROLE_ADMIN, ROUTE_NO_BODY, "application/json",
 	 backup_post},
 	{0},

@@ -252,6 +252,9 @@ static int bind_all(sqlite3_stmt *s, const char *format, va_list args)
 		case 'i':
 			rc = sqlite3_bind_int64(s, at, va_arg(args, int64_t));
 			break;
+		case 'd':
+			rc = sqlite3_bind_double(s, at, va_arg(args, double));
+			break;
 		case 's':
 			rc = sqlite3_bind_text(s, at, va_arg(args, const char *), -1,
 					       SQLITE_STATIC);

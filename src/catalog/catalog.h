@@ -1,7 +1,7 @@
 /* catalog/catalog.h - the small mutable state of a server, in one SQLite file.
  *
- * Tokens, rules for redaction and thinning, tracepoints and the audit log live here; spans never
- * do.  The server and the command line open the same file at the same time: SQLite orders the
+ * Tokens, rules for redaction and thinning, alerts, tracepoints and the audit log live here; spans
+ * never do.  The server and the command line open the same file at the same time: SQLite orders the
  * writers, and a running server notices another process's change within CATALOG_POLL_NS (see
  * catalog_generation).
  *

@@ -49,7 +49,8 @@ int catalog_begin(struct catalog *cat, struct error *e);
 int catalog_end(struct catalog *cat, int r, struct error *e);
 
 /* Runs one statement that gives no rows.  `format` takes the letters of the arguments:
- * i int64_t, s const char * (NULL is SQL NULL), b pointer and size_t.  Must be in a transaction. */
+ * i int64_t, d double, s const char * (NULL is SQL NULL), b pointer and size_t.  Must be in a
+ * transaction. */
 int catalog_exec(struct catalog *cat, struct error *e, const char *sql, const char *format, ...);
 
 /* Asks whether the file has changed if a poll is due. */

@@ -68,6 +68,41 @@ static const char *const steps[] = {
 	" owner TEXT NOT NULL,"
 	" updated_ns INTEGER NOT NULL"
 	") STRICT, WITHOUT ROWID;",
+
+	/* 4: alerts: rules, what they have found, and what is still to be told */
+	"CREATE TABLE alert_rule ("
+	" name TEXT PRIMARY KEY,"
+	" text TEXT NOT NULL,"
+	" owner TEXT NOT NULL,"
+	" updated_ns INTEGER NOT NULL,"
+	" dropped INTEGER NOT NULL DEFAULT 0," /* until what fired is resolved */
+	" evaluated_ns INTEGER NOT NULL DEFAULT 0,"
+	" overflow INTEGER NOT NULL DEFAULT 0,"
+	" late INTEGER NOT NULL DEFAULT 0,"
+	" error TEXT NOT NULL DEFAULT ''"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE alert_state ("
+	" rule TEXT NOT NULL,"
+	" labels TEXT NOT NULL,"
+	" state INTEGER NOT NULL,"
+	" value REAL NOT NULL,"
+	" since_ns INTEGER NOT NULL,"
+	" fired_ns INTEGER NOT NULL,"
+	" resolved_ns INTEGER NOT NULL,"
+	" told_ns INTEGER NOT NULL,"
+	" PRIMARY KEY (rule, labels)"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE alert_delivery ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" rule TEXT NOT NULL,"
+	" webhook TEXT NOT NULL,"
+	" body TEXT NOT NULL,"
+	" created_ns INTEGER NOT NULL,"
+	" next_ns INTEGER NOT NULL,"
+	" tries INTEGER NOT NULL DEFAULT 0,"
+	" error TEXT NOT NULL DEFAULT ''"
+	") STRICT;"
+	"CREATE INDEX alert_delivery_rule ON alert_delivery (rule, id);",
 };
 
 static int read_number(sqlite3 *db, const char *sql, int64_t *ret_value, struct error *e)

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 extern const struct command command_serve;
+extern const struct command command_alerts;
 extern const struct command command_import;
 extern const struct command command_export;
 extern const struct command command_fmt;

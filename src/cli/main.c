@@ -25,6 +25,7 @@ const struct command *const commands[] = {
 	&command_explain,
 	&command_check,
 	&command_tracepoints,
+	&command_alerts,
 	&command_services,
 	&command_traces,
 	&command_trace,

@@ -29,7 +29,7 @@ struct config {
 	struct option_list hosts, cors_origins;
 	/* access */
 	bool auth, insecure;
-	const char *tls_cert, *tls_key, *tls_client_ca;
+	const char *tls_cert, *tls_key, *tls_client_ca, *external_url;
 	/* limits */
 	int64_t memory_limit, max_body, max_decoded, body_memory, max_connections;
 	int64_t loops, workers;

@@ -22,6 +22,7 @@
 #include "base/pool.h"
 #include "catalog/catalog.h"
 #include "core/clock.h"
+#include "feature/alert_consumer.h"
 #include "feature/span_consumer.h"
 #include "http/server.h"
 #include "ingest/ingest.h"
@@ -55,6 +56,7 @@ struct server {
 	struct pool *pool;
 	struct query_jobs *queries;
 	struct span_consumer *spans;
+	struct alert_consumer *alerts;
 	struct http_server *http;
 	struct listeners listeners;
 	struct api api;
@@ -75,6 +77,7 @@ static void server_done(struct server *s)
 	mcp_door_done(&s->mcp);
 	s->pool = pool_stop(s->pool);
 	s->spans = span_consumer_stop(s->spans);
+	s->alerts = alert_consumer_stop(s->alerts);
 	s->ingest = ingest_close(s->ingest);
 	s->store = store_close(s->store);
 	s->catalog = catalog_close(s->catalog);
@@ -174,6 +177,30 @@ static int queries_start(struct server *s, struct error *error)
 	return s->queries ? 0 : error_set(error, -ENOMEM, "cannot start: out of memory");
 }
 
+static int alerts_start(struct server *s, struct error *error)
+{
+	const struct alert_options options = {
+		.store = s->store,
+		.catalog = s->catalog,
+		.query_time_ns = s->config->query_time_ns,
+		.query_memory = (size_t)s->config->query_memory,
+	};
+	int r = alert_consumer_start(&options, &s->alerts);
+
+	return r < 0 ? error_set(error, r, "cannot start: %s", strerror(-r)) : 0;
+}
+
+/* Where alerts say that they come from. */
+static void alerts_place(struct server *s)
+{
+	const struct config *c = s->config;
+	char url[256];
+
+	snprintf(url, sizeof(url), "%s://%s:%d", c->tls_cert ? "https" : "http", c->listen,
+		 s->ports[__builtin_ctz(SERVICE_HTTP)]);
+	alert_consumer_set_url(s->alerts, c->external_url ? c->external_url : url);
+}
+
 static int server_open(struct server *s, struct error *error)
 {
 	const struct config *c = s->config;
@@ -200,7 +227,9 @@ static int server_open(struct server *s, struct error *error)
 		if (r < 0)
 			return error_set(error, r, "cannot start: %s", strerror(-r));
 	}
-	r = ingest_start(s, error);
+	r = alerts_start(s, error);
+	if (r == 0)
+		r = ingest_start(s, error);
 	if (r == 0)
 		r = listeners_init(&s->listeners, c, error);
 	if (r < 0)
@@ -217,6 +246,7 @@ static int server_open(struct server *s, struct error *error)
 			return error_set(error, -ENOMEM, "cannot start: out of memory");
 		s->api.mcp = &s->mcp;
 	}
+	s->api.alerts = s->alerts;
 	s->api.auth = c->auth;
 	s->api.tls = c->tls_cert != NULL;
 	s->api.started_ns = clock_wall_ns();
@@ -237,6 +267,7 @@ static int ports_publish(struct server *s, struct error *error)
 		if (s->ports[bit] == 0)
 			s->api.ports[bit] = s->ports[bit] = http_server_port(s->http, i);
 	}
+	alerts_place(s);
 	if (s->config->port_file)
 		return ports_write(s->config->port_file, s->config->listen, s->ports, error);
 	return 0;

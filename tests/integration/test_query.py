@@ -117,6 +117,17 @@ def test_answers_are_as_the_description_says(shop, start_server, causet):
     assert check('POST', '/api/v1/tools/{name}', {'limits': 2}, at='/api/v1/tools/services')[0] == 400
     assert check('POST', '/api/v1/tools/{name}', {}, at='/api/v1/tools/serviced')[0] == 404
     assert check('POST', '/api/mcp', {'jsonrpc': '2.0', 'id': 1, 'method': 'initialize'})[0] in (200, 404)
+    rule = {'name': 'described', 'query': '{ status = error }', 'threshold': 0, 'over': '31d', 'webhook': 'http://127.0.0.1:1/', 'labels': {'a': 'b'}}
+    assert check('POST', '/api/v1/alerts', rule)[0] == 200
+    assert check('POST', '/api/v1/alerts', {'rules': [rule]})[0] == 200
+    assert check('POST', '/api/v1/alerts', {**rule, 'query': '{ name = }'})[0] == 400
+    assert check('POST', '/api/v1/alerts', {**rule, 'when': '~'})[0] == 400
+    eventually(lambda: check('GET', '/api/v1/alerts')[1]['rules'][0]['health'] == 'ok')
+    assert check('GET', '/api/v1/alerts', at='/api/v1/alerts?name=nothing')[0] == 404
+    assert check('POST', '/api/v1/alerts/test', rule)[0] == 200
+    assert check('POST', '/api/v1/alerts/test', rule, at='/api/v1/alerts/test?send=true')[0] == 200
+    assert check('DELETE', '/api/v1/alerts/{name}', at='/api/v1/alerts/described')[0] == 200
+    assert check('DELETE', '/api/v1/alerts/{name}', at='/api/v1/alerts/described')[0] == 404
     status, _, lines = post(shop, {'query': queries[1]}, headers=NDJSON)
     for line in lines.splitlines():
         described.check('POST', '/api/query', 200, json.loads(line), 'application/x-ndjson')
@@ -129,7 +140,7 @@ def test_answers_are_as_the_description_says(shop, start_server, causet):
 def test_the_description_names_every_route_of_the_query_api(causet, shop):
     done = subprocess.run([causet, 'serve', '--print-routes'], capture_output=True, text=True, check=True)
     ours = {(r['method'], r['path']) for r in map(json.loads, done.stdout.splitlines())
-            if re.match(r'/api/(query|tracepoints|openapi|mcp|v1/tools)', r['path'])}
+            if re.match(r'/api/(query|tracepoints|openapi|mcp|v1/tools|v1/alerts)', r['path'])}
     paths = Description(shop).document['paths']
     assert ours == {(method.upper(), path) for path, item in paths.items() for method in item}
 
