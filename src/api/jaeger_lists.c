@@ -7,6 +7,7 @@
 #include "api/jaeger_answer.h"
 #include "api/jaeger_operations.h"
 #include "api/jaeger_question.h"
+#include "api/service_lists.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
 
@@ -14,27 +15,18 @@
 
 static void services_work(struct http_request *req, struct api *api)
 {
-	struct service_list list;
 	struct buffer out = {0};
 	struct json_writer w = json_write(&out);
-	size_t total = 0;
-	int r = store_services(api->store, &list);
+	int64_t n;
 
-	if (r < 0) {
-		jaeger_fail_errno(req, r);
+	jaeger_begin(&w);
+	n = service_lists_put(api->store, service_put_name, &w);
+	if (n < 0) {
+		buffer_done(&out);
+		jaeger_fail_errno(req, (int)n);
 		return;
 	}
-	jaeger_begin(&w);
-	json_begin_array(&w);
-	for (size_t i = 0; i < list.n; i++) {
-		if (list.rows[i].name.n == 0)
-			continue;
-		json_put_string(&w, list.rows[i].name);
-		total++;
-	}
-	json_end_array(&w);
-	jaeger_end(&w, total);
-	service_list_done(&list);
+	jaeger_end(&w, (size_t)n);
 	jaeger_reply(req, &out);
 }
 

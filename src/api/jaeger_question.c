@@ -77,8 +77,7 @@ int jaeger_question_check(const struct jaeger_question *q, struct error *error)
 static bool is_made(struct slice key)
 {
 	return slice_eq(key, SLICE("error")) || slice_eq(key, SLICE("span.kind")) ||
-	       slice_eq(key, SLICE("w3c.tracestate")) || slice_eq(key, SLICE("event")) ||
-	       slice_starts(key, SLICE("otel."));
+	       slice_eq(key, SLICE("w3c.tracestate")) || slice_starts(key, SLICE("otel."));
 }
 
 static bool pick_fits(void *context, const struct event_ref *refs, size_t n)
@@ -109,12 +108,8 @@ void jaeger_question_pick(struct jaeger_question *q, struct trace_pick *pick)
 	pick->from_ns = q->from_ns;
 	pick->fits = pick_fits;
 	pick->context = q;
-	pick->wider = NULL;
-	if (query.tag_n > 0) {
-		q->wider = query;
-		q->wider.tag_n = 0;
-		pick->wider = &q->wider;
-	}
+	pick->points = q->pushed;
+	pick->point_n = query.tag_n;
 }
 
 /* --- which spans --- */

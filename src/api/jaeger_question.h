@@ -25,7 +25,6 @@ struct jaeger_question {
 
 	/* For the store: jaeger_question_pick(). */
 	struct store_tag pushed[JAEGER_TAGS_MOST];
-	struct store_query wider;
 };
 
 /* {"key":"value",…} into the question's tags; texts are copied into the arena.  -EINVAL with the

@@ -420,3 +420,9 @@ void jaeger_transform(struct http_request *req, struct api *api)
 {
 	api_work(req, transform_work);
 }
+
+/* What is kept is kept by age, size and thinning rules; capabilities say that there is none. */
+void jaeger_archive(struct http_request *req, struct api *api)
+{
+	jaeger_fail(req, 501, "no archive storage is configured");
+}

@@ -9,4 +9,7 @@ void jaeger_trace(struct http_request *req, struct api *api);
 /* Spans in OTLP's JSON become Jaeger's: what the UI does with a file that is dropped on it. */
 void jaeger_transform(struct http_request *req, struct api *api);
 
+/* POST /api/archive/{id}: says that there is no archive. */
+void jaeger_archive(struct http_request *req, struct api *api);
+
 #endif

@@ -11,6 +11,7 @@
 #include "api/jaeger_summary.h"
 #include "api/jaeger_v3_question.h"
 #include "api/plain.h"
+#include "api/service_lists.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
 #include "wire/otlp_json.h"
@@ -60,24 +61,19 @@ static void fail_errno(struct http_request *req, int error)
 
 static void services_work(struct http_request *req, struct api *api)
 {
-	struct service_list list;
 	struct buffer out = {0};
 	struct json_writer w = json_write(&out);
-	int r = store_services(api->store, &list);
+	int64_t n;
 
-	if (r < 0) {
-		fail_errno(req, r);
-		return;
-	}
 	json_begin_object(&w);
 	json_put_name(&w, "services");
-	json_begin_array(&w);
-	for (size_t i = 0; i < list.n; i++)
-		if (list.rows[i].name.n > 0)
-			json_put_string(&w, list.rows[i].name);
-	json_end_array(&w);
+	n = service_lists_put(api->store, service_put_name, &w);
+	if (n < 0) {
+		buffer_done(&out);
+		fail_errno(req, (int)n);
+		return;
+	}
 	json_end_object(&w);
-	service_list_done(&list);
 	jaeger_reply(req, &out);
 }
 

@@ -77,6 +77,8 @@ const struct route routes[] = {
 	{"GET", "/api/operations", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_operations},
 	{"GET", "/api/traces", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_traces},
 	{"GET", "/api/traces/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL, jaeger_trace},
+	{"POST", "/api/archive/{id}", SERVICE_HTTP, ROLE_READ, ROUTE_SMALL_BODY, NULL,
+	 jaeger_archive},
 	{"GET", "/api/metrics/latencies", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,
 	 jaeger_metrics_latencies},
 	{"GET", "/api/metrics/calls", SERVICE_HTTP, ROLE_READ, ROUTE_NO_BODY, NULL,

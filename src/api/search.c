@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "api/params.h"
+#include "api/service_lists.h"
 #include "core/clock.h"
 
 void service_summary_write(const struct service_summary *row, struct json_writer *w)
@@ -50,27 +51,27 @@ void trace_summary_write(const struct trace_summary *row, struct json_writer *w)
 	json_end_object(w);
 }
 
+static bool service_put_summary(const struct service_summary *service, struct json_writer *w)
+{
+	service_summary_write(service, w);
+	return true;
+}
+
 static void services_work(struct http_request *req, struct api *api)
 {
-	struct service_list list;
 	struct buffer out = {0};
 	struct json_writer w = json_write(&out);
-	int r = store_services(api->store, &list);
+	int64_t n;
 
-	if (r < 0) {
-		api_fail_errno(req, r);
-		return;
-	}
 	json_begin_object(&w);
 	json_put_name(&w, "services");
-	json_begin_array(&w);
-	for (size_t i = 0; i < list.n; i++)
-		service_summary_write(&list.rows[i], &w);
-	json_end_array(&w);
+	n = service_lists_put(api->store, service_put_summary, &w);
 	json_end_object(&w);
 	buffer_byte(&out, '\n');
-	service_list_done(&list);
-	http_reply_buffer(req, 200, "application/json", &out);
+	if (n < 0)
+		api_fail_errno(req, (int)n);
+	else
+		http_reply_buffer(req, 200, "application/json", &out);
 	buffer_done(&out);
 }
 

@@ -281,7 +281,7 @@ static int candidates_walk(struct tempo_searching *s, bool *ret_done, struct err
 {
 	static const int64_t backs[] = {0, 60 * NS_PER_S, 3600 * NS_PER_S, 86400 * NS_PER_S};
 	const struct plan_range *range = &s->t.job->request.range;
-	struct walking w = {.page = MAX(s->hits.limit + s->hits.limit / 4, (size_t)PAGE_LEAST)};
+	struct walking w = {.page = MAX(s->hits.limit, (size_t)PAGE_LEAST)};
 	struct tempo_narrow narrow;
 	int64_t to = range->to_ns;
 	int r = tempo_query_snapshot(&s->t, &w.snapshot), plain;
@@ -292,7 +292,7 @@ static int candidates_walk(struct tempo_searching *s, bool *ret_done, struct err
 	if (plain < 0)
 		return plain;
 	tempo_narrow(&narrow, s->node->spanset.set, plain);
-	w.most = narrow.narrows ? LOOKED_MOST : LOOKED_WIDE;
+	w.most = narrow.narrows >= 2 ? LOOKED_MOST : LOOKED_WIDE;
 	w.page = MIN(w.page, (size_t)PAGE_MOST);
 	for (size_t i = 0; r == 0 && i <= ARRAY_SIZE(backs); i++) {
 		struct store_query query = narrow.query;

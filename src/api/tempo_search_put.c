@@ -7,8 +7,8 @@
 #include "api/tempo_search_int.h"
 #include "base/cleanup.h"
 
-#define NOT_RECEIVED "<root span not yet received>"
 #define STATS_ROWS   131072 /* the services of a trace with more rows are not counted */
+#define NOT_RECEIVED "<root span not yet received>"
 
 static struct slice text_of(struct value v)
 {
@@ -116,29 +116,29 @@ static void put_set(struct tempo_searching *s, struct tempo_message *m, const ch
 static void put_services(struct tempo_searching *s, struct tempo_message *m,
 			 const struct tempo_hit *hit)
 {
-	struct jaeger_summary made;
+	struct jaeger_summary made = {0};
 	struct event_set set = {0};
 	struct arena arena = {0};
 	struct trace_id id;
 	int r = trace_id_parse(hit->id, &id);
 
 	if (r == 0)
-		r = snapshot_trace_most(&s->t.snapshot, id, STATS_ROWS, &set);
+		r = snapshot_trace_bare(&s->t.snapshot, id, STATS_ROWS, &set);
 	if (r == 0)
 		r = jaeger_summary_make(&(struct trace_summary){.id = id}, &set, &arena, &made);
-	if (r == 0 && made.service_n > 0) {
-		message_map(m, "serviceStats");
-		for (size_t i = 0; i < made.service_n; i++) {
-			struct message_entry begun = message_entry(m, 8, made.services[i].name);
-
-			message_u32(m, "spanCount", 1, made.services[i].spans);
-			message_u32(m, "errorCount", 2, made.services[i].errors);
-			message_entry_end(m, begun);
-		}
-		message_map_end(m);
-	} else if (r == -ENOMEM) {
+	if (r == -ENOMEM)
 		m->out->failed = true;
+	if (made.service_n > 0)
+		message_map(m, "serviceStats");
+	for (size_t i = 0; i < made.service_n; i++) {
+		struct message_entry begun = message_entry(m, 8, made.services[i].name);
+
+		message_u32(m, "spanCount", 1, made.services[i].spans);
+		message_u32(m, "errorCount", 2, made.services[i].errors);
+		message_entry_end(m, begun);
 	}
+	if (made.service_n > 0)
+		message_map_end(m);
 	arena_done(&arena);
 	event_set_done(&set);
 }

@@ -15,9 +15,11 @@ struct trace_pick {
 	struct store *store;
 	/* What the store may rule out, without order, limit and cursor. */
 	struct store_query query;
-	/* Used instead of `query` for the newest PICK_IN_FULL candidates when not NULL: it rules
-	 * out less (nothing by tags, say, when points may have them, too). */
-	const struct store_query *wider;
+	/* What may also stand on a point of the span, an event: traces in which a point has one of
+	 * these count as well, whatever the store says of their spans.  The key "event" is also the
+	 * point's name. */
+	const struct store_tag *points;
+	size_t point_n;
 	size_t limit; /* how many are wanted */
 	/* Only spans that begin here or later count, so traces that ended before are not read. */
 	int64_t from_ns;
@@ -29,8 +31,6 @@ struct trace_pick {
 	int (*take)(void *context, const struct trace_summary *summary, struct event_set *set);
 	void *context;
 };
-
-#define PICK_IN_FULL 500
 
 /* What became of it. */
 struct trace_picked {

@@ -47,7 +47,7 @@ struct station {
 	pthread_mutex_t lock; /* of what follows, and of standard output */
 	pthread_cond_t ended;
 	unsigned running;
-	bool broken; /* nobody reads our answers any more */
+	_Atomic bool broken; /* nobody reads our answers any more */
 };
 
 struct stdio_call {

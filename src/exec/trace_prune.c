@@ -462,6 +462,19 @@ static bool outside(const struct trace_prune *p, const struct group_piece *piece
 	       (r->from_ns && piece->duration_ns < r->from_ns - piece->start_ns);
 }
 
+bool trace_prune_zone(const struct trace_prune *p, const struct group_zone *zone)
+{
+	const struct plan_range *r = &p->run->range;
+
+	/* A trace without a time counts as 0, and one that goes on has its times elsewhere. */
+	if (p->off || !p->about_spans || zone->start_min_ns <= 0 || zone->continues ||
+	    zone->continued || zone->duration_max_ns < 0)
+		return true;
+	return !((r->to_ns && zone->start_min_ns >= r->to_ns) ||
+		 (r->from_ns && zone->start_max_ns < r->from_ns &&
+		  zone->duration_max_ns < r->from_ns - zone->start_max_ns));
+}
+
 bool trace_prune_possible(const struct trace_prune *p, const struct group_piece *piece)
 {
 	uint64_t mask = 0;

@@ -60,6 +60,9 @@ struct trace_prune {
 int trace_prune_init(struct trace_prune *p, struct query_at *run, const struct plan_node *node);
 void trace_prune_done(struct trace_prune *p);
 
+/* May a trace of the group have spans in the range? */
+bool trace_prune_zone(const struct trace_prune *p, const struct group_zone *zone);
+
 /* A group comes next. */
 int trace_prune_group(struct trace_prune *p, struct segment_group *g);
 

@@ -11,6 +11,7 @@
 #define CHUNK_ROWS  16384            /* made at once … */
 #define GAP_ROWS    512  /* … with at most so many that nobody asked for between two traces */
 #define LIGHT_TRIAL 4096 /* traces after which it is clear whether light ones will do */
+#define FEW_NAMED   16   /* of a group: rows are made at once, its columns are not worth it */
 #define CHECK_EVERY 64   /* traces between two looks at the budget */
 
 struct shared {
@@ -219,19 +220,14 @@ static int visit_pieces(struct part *p, struct segment_group *g, const struct gr
 	return r;
 }
 
-static int on_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
+/* Looks at traces by columns, and leaves those for which that will not do. */
+static int sift(struct part *p, struct segment_group *g, const struct group_piece *pieces,
+		const uint32_t *indices, uint32_t n)
 {
-	struct part *p = context;
 	struct query_at *run = p->shared->run;
-	const struct group_piece *pieces;
-	uint32_t all, pruned = 0, from = 0, to;
-	int r = group_pieces(g, &pieces, &all);
+	uint32_t pruned = 0;
+	int r = trace_prune_group(&p->prune, g);
 
-	if (r == 0)
-		r = trace_prune_group(&p->prune, g);
-	if (r == 0 && !vec_reserve(&p->left, &p->left_capacity, n + 1, sizeof(*p->left)))
-		r = -ENOMEM;
-	p->left_n = 0;
 	if (r == 0 && p->light_on)
 		r = light_group(&p->light, &p->prune, g);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
@@ -244,6 +240,31 @@ static int on_group(void *context, struct segment_group *g, const uint32_t *indi
 			p->left[p->left_n++] = indices[i];
 			r = 0;
 		}
+	}
+	atomic_fetch_add_explicit(&run->traces_pruned, pruned, memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->traces, pruned + p->traces_light, memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->rows, p->rows_light, memory_order_relaxed);
+	p->traces_light = p->rows_light = 0;
+	return r;
+}
+
+static int on_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
+{
+	struct part *p = context;
+	const struct group_piece *pieces;
+	uint32_t all, from = 0, to;
+	int r = group_pieces(g, &pieces, &all);
+
+	if (r == 0 && !vec_reserve(&p->left, &p->left_capacity, n + 1, sizeof(*p->left)))
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	p->left_n = 0;
+	if (p->shared->run->options->only && n <= FEW_NAMED) {
+		memcpy(p->left, indices, n * sizeof(*indices));
+		p->left_n = n;
+	} else {
+		r = sift(p, g, pieces, indices, n);
 	}
 	for (; r == 0 && from < p->left_n; from = to) {
 		const struct group_piece *first = &pieces[p->left[from]];
@@ -258,11 +279,21 @@ static int on_group(void *context, struct segment_group *g, const uint32_t *indi
 		}
 		r = visit_pieces(p, g, pieces, p->left + from, to - from);
 	}
-	atomic_fetch_add_explicit(&run->traces_pruned, pruned, memory_order_relaxed);
-	atomic_fetch_add_explicit(&run->traces, pruned + p->traces_light, memory_order_relaxed);
-	atomic_fetch_add_explicit(&run->rows, p->rows_light, memory_order_relaxed);
-	p->traces_light = p->rows_light = 0;
 	return r;
+}
+
+/* Has the group a trace with spans in the range? */
+static bool is_wanted(void *context, struct segment *segment, uint32_t group)
+{
+	struct part *p = context;
+	const struct segment_tables *tables;
+	bool wanted;
+
+	if (segment_pin(segment, &tables) < 0)
+		return true; /* opening it will say why */
+	wanted = trace_prune_zone(&p->prune, tables_zone(tables, group));
+	segment_unpin(segment);
+	return wanted;
 }
 
 static void *work(void *argument)
@@ -275,6 +306,7 @@ static void *work(void *argument)
 		.only_n = p->shared->run->options->only_n,
 		.group = on_group,
 		.trace = on_trace,
+		.wanted = is_wanted,
 		.context = p,
 	};
 

@@ -6,6 +6,7 @@ so that a new one must be added.  Each parameter is then given every nonsense in
 import http.client
 import json
 import random
+import re
 import subprocess
 import urllib.parse
 
@@ -35,6 +36,9 @@ T0, T1 = 1794732544, 1794732844  # around the spans of tests/recorded, in second
 
 # What comes in has tests of its own: test_bad_input.py, tests/fuzz.
 INGEST = {'/v1/traces', '/v1/logs', '/v1/metrics', '/v1/events', '/api/v2/spans'}
+
+# Known, and answered with 501: there is no such thing here.
+ABSENT = {'/api/archive/{id}'}
 
 NONE = {}
 MONITOR = {'service': 'odd-many', 'endTs': f'{T1}000', 'lookback': '300000', 'quantile': '0.95', 'step': '60000', 'ratePer': '60000',
@@ -185,7 +189,7 @@ def test_every_route_is_in_the_tables(causet):
     printed = {(r['method'], r['path'], port) for r in routes(causet) for port in r['ports'] if r['path'] not in INGEST or r['method'] == 'GET'}
     questions = {(m, p, port) for m, p, port in printed if port in PORTS and m != 'POST' and p not in ('/live', '/ready')}
     assert questions == {key for key in ROUTES if key[1] not in ('/live', '/ready')}
-    assert {p for m, p, port in printed if m == 'POST' and port in PORTS and 'pb.' not in p} == set(BODIES)
+    assert {p for m, p, port in printed if m == 'POST' and port in PORTS and 'pb.' not in p} == set(BODIES) | ABSENT
     assert {p for m, p, port in printed if m == 'POST' and ('jaeger.' in p or 'tempopb.' in p)} == set(METHODS)
 
 
@@ -268,6 +272,13 @@ def test_every_field_of_every_body_with_every_nonsense(loaded, path):
     for body in (b'', b'{', b'[]', b'null', b'\xff\xfe', b'\x00' * 100, b'[' * 600, b'{"query":' * 300, b'{"a":' + b'9' * 5000 + b'}'):
         asker.ask('POST', filled(path, 'services'), 'http', body, {'Content-Type': 'application/json'})
         asker.ask('POST', filled(path, 'services'), 'http', body, {'Content-Type': 'text/plain'})
+
+
+@pytest.mark.parametrize('path', sorted(ABSENT))
+def test_what_is_not_there_says_so_whatever_is_asked(loaded, path):
+    for segment in [TRACE, *SEGMENTS]:
+        status, _, body = loaded.request(filled(path, segment), body=b'', method='POST')
+        assert status == 501 and body, segment
 
 
 # --- gRPC ---
@@ -388,3 +399,58 @@ def test_bodies_that_are_no_question_are_400(loaded, path):
         body = bytes(body[:rng.randrange(len(body) + 1)])
         status, _, answer = loaded.request(path, body=body, headers={'Content-Type': 'application/json'}, method='POST')
         assert status < 500, (body, answer)
+
+
+# --- queries: the language's own examples, taken apart and put together wrongly ---
+
+TOKEN = re.compile(r'"[^"]*"|[A-Za-z_][\w.:]*|\d+(?:\.\d+)?[a-z]*|>>|<<|->|&&|\|\||[<>!=~]=?|.', re.S)
+SPICE = ['0', '-1', '9223372036854775807', '1e308', '0s', '99999h', 'nil', '""', '"("', '{', '}', '(', ')', '|', '>>', '!>>', '&&', '!', 'duration', 'name',
+         'span.group', 'resource.service.name', 'status', 'error', 'count()', 'rate()', 'by (name)', 'topk(1)', 'Limit 0', 'Select COUNT',
+         'GroupBy s.name', 'Over last 1h', '/ 0', '% 0', '^ 99', 'Within 0s', 'quantile_over_time(duration, .5)', 'compare({})',
+         'histogram_over_time(duration)', 'Union', 'OrderBy COUNT Desc', 'with (step = 1ns)', 'avg_over_time(span.n)']
+
+
+def examples(top):
+    text = (top / 'docs/language.md').read_text()
+    return [piece for block in re.findall(r'```causetql\n(.*?)```', text, re.S) for piece in [block.strip()] if 'csv(' not in piece]
+
+
+def kind_of(token):
+    return 'text' if token[0] == '"' else 'number' if token[0].isdigit() else 'word' if token[0].isalpha() else token
+
+
+NUMBERS = ['0', '1', '9223372036854775807', '1e308', '0s', '1ns', '1ms', '99999h', '0.5', '3']
+
+
+def mixed(rng, whole):
+    """Often still a query: words and numbers in the place of others; seldom not: pieces anywhere."""
+    tokens = TOKEN.findall(rng.choice(whole))
+    for _ in range(rng.randrange(1, 4)):
+        at, other = rng.randrange(len(tokens)), TOKEN.findall(rng.choice(whole))
+        if rng.random() < 0.7:
+            alike = [t for t in other if kind_of(t) == kind_of(tokens[at])]
+            if kind_of(tokens[at]) == 'number' and rng.random() < 0.7:
+                alike = NUMBERS
+            tokens[at] = rng.choice(alike or tokens[at:at + 1])
+        else:
+            cut = rng.randrange(len(other))
+            tokens[at:at + rng.randrange(3)] = rng.choice([[' ', rng.choice(SPICE), ' '], other[cut:cut + rng.randrange(1, 12)], []])
+    return ''.join(tokens)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_queries_put_together_wrongly_get_an_answer_or_a_reason(loaded, top, seed):
+    rng, asker, whole = random.Random(seed), Asker(loaded), examples(top)
+    assert len(whole) > 50
+    right = 0
+    for _ in range(250):
+        query = mixed(rng, whole)
+        body = json.dumps({'query': query, 'limit': 20, 'timeout': '5s', 'dialect': rng.choice(['causetql', 'traceql']),
+                           'start': rng.choice([T0, T0, T0, 1, '1970-01-01']), 'end': rng.choice([T1, T1, 2 ** 62])}).encode()
+        right += asker.ask('POST', '/api/query', 'http', body, {'Content-Type': 'application/json'}) == 200
+        line = urllib.parse.urlencode({'q': query, 'start': T0, 'end': T1, 'step': rng.choice(['1s', '1m', '1h'])})
+        asker.ask('GET', '/api/search?' + line, 'tempo')
+        asker.ask('GET', '/api/metrics/query_range?' + line, 'tempo')
+        asker.ask('GET', '/api/metrics/query?' + line, 'tempo')
+        asker.ask('GET', '/api/v2/search/tag/name/values?' + line, 'tempo')
+    assert right > 30, f'{right} still make sense'

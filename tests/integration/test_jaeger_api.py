@@ -7,8 +7,9 @@ import urllib.parse
 
 import pytest
 
-from messages import post, span, spans_of, text, traces
+from messages import eventually, post, span, spans_of, text, traces
 from recorded import frozen, jaeger_envelope, jaeger_tags, jaeger_traces
+from server import Server
 
 S = 1_000_000_000
 T0 = 1_700_000_000 * S
@@ -22,7 +23,7 @@ def attribute(key, **value):
 @pytest.fixture(scope='module')
 def shop(causet, tmp_path_factory):
     """One trace over two services, one with a short id, one in a service whose name needs escapes."""
-    from server import Server
+
     event = {'timeUnixNano': str(T0 + 5000), 'name': 'retry', 'attributes': [text('reason', 'slow'), attribute('n', intValue='3')]}
     front = span(SHOP, 1, 'GET /', start=T0, duration=50 * S // 1000, attributes=[text('http.method', 'GET')])
     call = span(SHOP, 2, 'call', parent=1, start=T0 + 1000, duration=40 * S // 1000, kind=3, events=[event],
@@ -283,3 +284,48 @@ def test_dependencies_of_version_3(shop):
 
 def test_what_a_client_may_rely_on_is_told(shop):
     assert shop.get('/api/v3/capabilities') == (200, {'search': {'withoutServiceName': True, 'sameSpanConjunction': True}})
+
+
+@pytest.mark.parametrize('flush', [[], ['--flush-interval', '1s']])
+def test_tags_of_events_are_found_however_old_the_trace_is(causet, tmp_path, flush):
+    """Trace 5 of 1500 has them, each value in another form; what spans have themselves is found beside it, newest first."""
+    with Server(causet, tmp_path, *flush) as server:
+        for first in range(0, 1500, 500):
+            spans = []
+            for n in range(first, first + 500):
+                more = {}
+                if n == 5:
+                    more['events'] = [{'timeUnixNano': str(T0 + n * S), 'name': 'odd', 'attributes': [
+                        text('where', 'here'), {'key': 'n', 'value': {'intValue': '17'}}, {'key': 'b', 'value': {'boolValue': True}}]},
+                        {'timeUnixNano': str(T0 + n * S), 'name': 'odd', 'attributes': [text('where', 'there')]}]
+                elif n % 3 == 0:
+                    more['events'] = [{'timeUnixNano': str(T0 + n * S), 'name': f'even {n % 4}', 'attributes': [text('where', f'v{n % 7}')]}]
+                if n in (2, 900):
+                    more['attributes'] = [text('where', 'here')]
+                spans.append(span(n + 1, 1, start=T0 + n * S, **more))
+            assert post(server, traces(*spans, service='s'))[0] == 200
+        if flush:
+            eventually(lambda: b'causet_store_segments 0' not in server.request('/metrics')[2], why='nothing was flushed')
+
+        def found(tags, **more):
+            query = urllib.parse.urlencode({'service': 's', 'start': T0 // 1000, 'end': (T0 + 3600 * S) // 1000, 'tags': json.dumps(tags), **more})
+            status, answer = server.get(f'/api/traces?{query}')
+            assert status == 200
+            return [int(t['traceID'], 16) - 1 for t in answer['data']]
+
+        for tags, expected in (({'where': 'here'}, [900, 5, 2]), ({'where': 'there'}, [5]), ({'n': '17'}, [5]), ({'b': 'true'}, [5]), ({'event': 'odd'}, [5]),
+                               ({'where': 'here', 'n': '17'}, [5]), ({'where': 'here', 'n': '18'}, []), ({'where': 'nowhere'}, []), ({'nobody': 'x'}, [])):
+            assert found(tags) == expected, tags
+        newest = [n for n in range(1499, -1, -1) if n % 3 == 0 and n % 7 == 3 and n != 5]
+        assert found({'where': 'v3'}, limit=2) == newest[:2]
+        assert found({'where': 'here'}, limit=2) == [900, 5]
+
+
+@pytest.mark.parametrize('method, path, status', [
+    ('POST', f'/api/archive/{SHOP}', 501), ('GET', '/api/quality-metrics?service=front&hours=6', 404), ('GET', '/analytics/v1/dependencies', 404),
+    ('POST', '/api/ai/chat', 404)])
+def test_what_is_not_there_says_so_and_why(shop, method, path, status):
+    got, headers, body = shop.request(path, body=b'{}' if method == 'POST' else None, method=method)
+    assert got == status and headers['Content-Type'].startswith('application/json')
+    answer = json.loads(body)
+    assert answer['errors'][0]['msg'] if status == 501 else answer['error']['message']
