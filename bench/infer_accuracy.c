@@ -20,6 +20,7 @@
 #include "infer/abstract_read.h"
 #include "infer/best.h"
 #include "infer/generate.h"
+#include "infer/pairing.h"
 #include "infer/score.h"
 
 #define PATH_ROOM 4096

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "infer/generate.h"
 #include "infer/node_view.h"
+#include "infer/pairing.h"
 
 #define SAMPLE 4000 /* children looked at for the parallelism */
 
@@ -95,7 +96,7 @@ static double parallelism(const struct calls *calls)
 		return 0;
 	for (size_t i = 0; i < calls->n; i++)
 		if (call_finished(&calls->at[i]))
-			longest = MAX(longest, calls->at[i].reply_ns - calls->at[i].recv_ns);
+			longest = MAX(longest, call_reply_ns(calls, i) - call_recv_ns(calls, i));
 	for (size_t i = 0; i < calls->n; i += step) {
 		const struct call *c = &calls->at[i];
 		double found = 0;
@@ -106,7 +107,7 @@ static double parallelism(const struct calls *calls)
 		while (low < high) { /* the first that was called later */
 			uint32_t middle = low + (high - low) / 2;
 
-			if (calls->at[v.in[middle]].recv_ns <= c->start_ns)
+			if (call_recv_ns(calls, v.in[middle]) <= c->start_ns)
 				low = middle + 1;
 			else
 				high = middle;
@@ -114,9 +115,10 @@ static double parallelism(const struct calls *calls)
 		for (uint32_t k = low; k-- > v.in_start[c->caller];) {
 			const struct call *p = &calls->at[v.in[k]];
 
-			if (p->recv_ns < c->end_ns - longest)
+			if (call_recv_ns(calls, v.in[k]) < c->end_ns - longest)
 				break;
-			found += call_finished(p) && p->reply_ns >= c->end_ns && p != c;
+			found += call_finished(p) && p != c &&
+				 call_reply_ns(calls, v.in[k]) >= c->end_ns;
 		}
 		if (found > 0) {
 			sum += found;

@@ -9,6 +9,7 @@
 #include "bench/spans.h"
 #include "infer/generate.h"
 #include "infer/infer.h"
+#include "infer/pairing.h"
 
 #define BAR 100000 /* links a second */
 
@@ -31,8 +32,8 @@ static double candidates(const struct calls *calls)
 
 		for (size_t k = i > 3000 ? i - 3000 : 0; k < i; k++)
 			found += calls->at[k].callee == c->caller &&
-				 calls->at[k].recv_ns <= c->start_ns &&
-				 calls->at[k].reply_ns >= c->end_ns;
+				 call_recv_ns(calls, k) <= c->start_ns &&
+				 call_reply_ns(calls, k) >= c->end_ns;
 		if (found > 0) {
 			sum += found;
 			n++;

@@ -9,6 +9,7 @@
 #include "cli/messages.h"
 #include "cli/table.h"
 #include "infer/abstract_read.h"
+#include "infer/pairing.h"
 #include "infer/skew.h"
 #include "wire/json_writer.h"
 

@@ -66,6 +66,7 @@ static void span_put(struct writer *w, uint32_t call)
 {
 	const struct inferred *in = w->in;
 	const struct call *c = &w->window->calls->at[call];
+	struct call_served served = call_served(w->window->calls, call);
 	const struct call_link *l = &w->window->links[call];
 	struct batch *b = w->batch;
 	uint32_t resource = resource_for(w, c->callee), first = (uint32_t)b->attr_n, name;
@@ -83,8 +84,8 @@ static void span_put(struct writer *w, uint32_t call)
 	e->trace_id = trace_id_of(w->window, w->root_of[call]);
 	e->id1 = span_id(w->window, call);
 	e->id2 = l->parent == LINK_NONE ? 0 : span_id(w->window, l->parent);
-	e->time_ns = (uint64_t)MAX(c->recv_ns, (int64_t)1);
-	e->end_ns = (uint64_t)MAX(c->reply_ns, (int64_t)1);
+	e->time_ns = (uint64_t)MAX(served.recv_ns, (int64_t)1);
+	e->end_ns = (uint64_t)MAX(served.reply_ns, (int64_t)1);
 	e->name = name;
 	e->resource = resource;
 	e->attrs = (struct attr_range){first, (uint32_t)b->attr_n - first};
@@ -123,7 +124,8 @@ static void roots_find(struct writer *w)
 {
 	const struct linking_window *in = w->window;
 
-	memset(w->root_of, 0xff, in->calls->n * sizeof(*w->root_of));
+	for (size_t i = 0; i < in->calls->n; i++)
+		w->root_of[i] = LINK_NONE;
 	for (uint32_t i = 0; i < in->calls->n; i++) {
 		uint32_t root = i;
 

@@ -242,7 +242,7 @@ static int link_at_once(struct best *b, const struct calls *calls, int64_t cut_n
 	}
 	for (size_t i = 0; r == 0 && i < calls->n; i++)
 		if (!links[i].decided && calls->at[i].end_ns <= cut_ns)
-			links[i] = (struct call_link){LINK_NONE, 1, true};
+			links[i] = (struct call_link){LINK_NONE, true, 1};
 	arena_done(&own);
 	arena_done(&whole);
 	return r < 0 ? r : links_break_cycles(links, calls->n);

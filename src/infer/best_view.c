@@ -21,11 +21,12 @@ static int64_t find_grain(const struct calls *calls, int64_t origin)
 
 		for (size_t i = 0; fits && i < calls->n; i++) {
 			const struct call *c = &calls->at[i];
+			struct call_served served = call_served(calls, i);
 
 			fits = (c->start_ns - origin) % grains[g] == 0 &&
-			       (c->recv_ns - origin) % grains[g] == 0 &&
+			       (served.recv_ns - origin) % grains[g] == 0 &&
 			       (!call_finished(c) || ((c->end_ns - origin) % grains[g] == 0 &&
-						      (c->reply_ns - origin) % grains[g] == 0));
+						      (served.reply_ns - origin) % grains[g] == 0));
 		}
 		if (fits)
 			return grains[g];
@@ -91,14 +92,14 @@ static int sort_by(uint32_t *items, const struct calls *calls, uint32_t n, struc
 	bool sorted = true;
 
 	for (uint32_t i = 1; sorted && i < n; i++)
-		sorted = calls->at[items[i - 1]].recv_ns <= calls->at[items[i]].recv_ns;
+		sorted = call_recv_ns(calls, items[i - 1]) <= call_recv_ns(calls, items[i]);
 	if (sorted)
 		return 0;
 	if (!ALLOC(arena, keys, n) || !ALLOC(arena, spare, n))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		keys[i] = (struct radix_item){
-			(uint64_t)calls->at[items[i]].recv_ns ^ (uint64_t)1 << 63, items[i]};
+			(uint64_t)call_recv_ns(calls, items[i]) ^ (uint64_t)1 << 63, items[i]};
 	radix_sort(keys, spare, n);
 	for (uint32_t i = 0; i < n; i++)
 		items[i] = keys[i].value;
@@ -119,11 +120,12 @@ static int fill_parents(const struct view_index *x, const struct calls *calls, u
 		return -ENOMEM;
 	for (uint32_t i = 0; i < v->parent_n; i++) {
 		const struct call *c = &calls->at[served[i]];
+		struct call_served own = call_served(calls, served[i]);
 
 		v->parent_call[i] = served[i];
-		v->parent_start[i] = (c->recv_ns - x->origin_ns) / x->grain_ns;
+		v->parent_start[i] = (own.recv_ns - x->origin_ns) / x->grain_ns;
 		v->parent_end[i] =
-			call_finished(c) ? (c->reply_ns - x->origin_ns) / x->grain_ns : VIEW_OPEN;
+			call_finished(c) ? (own.reply_ns - x->origin_ns) / x->grain_ns : VIEW_OPEN;
 		v->parent_type[i] =
 			label_of(labels->type, &labels->type_n, VIEW_TYPES_MAX, c->caller);
 	}

@@ -38,27 +38,25 @@ static void window_done(struct window *w)
 	free(w->moved);
 }
 
-static int window_put(struct window *w, const struct call *call, uint32_t number,
+static int window_put(struct window *w, const struct calls *calls, uint32_t number,
 		      const struct call_link *link)
 {
 	size_t n = w->part.n;
 
-	if (!vec_reserve(&w->part.at, &w->part.capacity, n + 1, sizeof(*w->part.at)) ||
-	    !vec_reserve(&w->links, &w->link_capacity, n + 1, sizeof(*w->links)) ||
+	if (!vec_reserve(&w->links, &w->link_capacity, n + 1, sizeof(*w->links)) ||
 	    !vec_reserve(&w->whole, &w->whole_capacity, n + 1, sizeof(*w->whole)) ||
-	    !vec_reserve(&w->moved, &w->moved_capacity, n + 1, sizeof(*w->moved)))
+	    !vec_reserve(&w->moved, &w->moved_capacity, n + 1, sizeof(*w->moved)) ||
+	    calls_add_from(&w->part, calls, number) < 0)
 		return -ENOMEM;
-	w->part.at[n] = *call;
 	w->whole[n] = number;
 	/* What was decided by others before: its parent may not be here. */
-	w->links[n] = (struct call_link){LINK_NONE, link->confidence, link->decided};
+	w->links[n] = (struct call_link){LINK_NONE, link->decided, link->confidence};
 	if (link->decided && link->parent != LINK_NONE)
 		for (uint32_t i = (uint32_t)n; i-- > 0;)
 			if (w->whole[i] == link->parent) {
 				w->links[n].parent = i;
 				break;
 			}
-	w->part.n++;
 	return 0;
 }
 
@@ -107,7 +105,7 @@ static void window_carry(struct window *w, int64_t cut_ns, struct call_link *lin
 		if (!stays)
 			continue;
 		w->moved[i] = kept;
-		w->part.at[kept] = w->part.at[i];
+		calls_move(&w->part, kept, i);
 		w->whole[kept] = w->whole[i];
 		w->links[kept] = *l;
 		if (parent != LINK_NONE)
@@ -133,7 +131,7 @@ int window_run(const struct calls *calls, int64_t cut_ns, struct call_link *link
 		if (calls->n - until < WINDOW_CALLS / 2)
 			until = calls->n;
 		for (; next < until && r == 0; next++)
-			r = window_put(&w, &calls->at[next], (uint32_t)next, &links[next]);
+			r = window_put(&w, calls, (uint32_t)next, &links[next]);
 		if (next < calls->n)
 			cut = MIN(cut, calls->at[next - 1].start_ns - lookahead(&w.part));
 		if (r == 0)

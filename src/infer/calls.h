@@ -1,8 +1,9 @@
-/* infer/calls.h - calls: a call message and its return, paired.
+/* infer/calls.h - calls: a call message and its return.
  *
- * Pairs are found by (caller, callee, id); several with the same key are answered first come first
- * served.  Where a message was seen at both ends both times are kept, so that a node is judged by
- * its own clock: as a callee by recv_ns and reply_ns, as a caller by start_ns and end_ns.
+ * Where a message was seen at both ends both times are kept, so that a node is judged by its own
+ * clock: as a callee by recv_ns and reply_ns, as a caller by start_ns and end_ns.  Calls are what a
+ * stream keeps in memory, 40 bytes each; the callee's times stand apart, because most sources see a
+ * message once.
  *
  *   caller   start_ns ─┐                       ┌─▶ end_ns
  *   callee             └─▶ recv_ns … reply_ns ─┘
@@ -16,6 +17,8 @@
 /* end_ns and reply_ns of a call whose return was not seen. */
 #define CALL_UNFINISHED INT64_MAX
 
+#define CALLS_MAX       0x7ffffffeU /* numbers of calls have 31 bits */
+
 enum call_flags {
 	CALL_SAW_SENT = 1 << 0,     /* the call, leaving its caller */
 	CALL_SAW_RECV = 1 << 1,     /* the call, reaching its callee */
@@ -24,12 +27,18 @@ enum call_flags {
 };
 
 struct call {
-	int64_t start_ns, end_ns;  /* as the caller sees it */
-	int64_t recv_ns, reply_ns; /* as the callee sees it; the same where nothing else is known */
+	int64_t start_ns, end_ns; /* as the caller sees it */
 	uint64_t id;
 	uint32_t caller, callee;
 	uint32_t name;  /* of the operation; NAMES_NONE when unknown */
 	uint32_t flags; /* enum call_flags: sightings at one end alone */
+};
+
+static_assert(sizeof(struct call) == 40, "memory per message in flight is promised");
+
+/* A call as its callee sees it. */
+struct call_served {
+	int64_t recv_ns, reply_ns;
 };
 
 static inline bool call_finished(const struct call *c)
@@ -40,44 +49,46 @@ static inline bool call_finished(const struct call *c)
 /* Calls in the order of start_ns (equal ones in the order of the input) after pairing_finish(). */
 struct calls {
 	struct call *at;
-	size_t n, capacity;
+	struct call_served *served; /* NULL: callees see what callers see, as far as is known */
+	size_t n, capacity, served_capacity;
 };
+
+static inline struct call_served call_served(const struct calls *calls, size_t i)
+{
+	return calls->served ? calls->served[i]
+			     : (struct call_served){calls->at[i].start_ns, calls->at[i].end_ns};
+}
+
+static inline int64_t call_recv_ns(const struct calls *calls, size_t i)
+{
+	return calls->served ? calls->served[i].recv_ns : calls->at[i].start_ns;
+}
+
+static inline int64_t call_reply_ns(const struct calls *calls, size_t i)
+{
+	return calls->served ? calls->served[i].reply_ns : calls->at[i].end_ns;
+}
+
+/* Adds a call that its callee sees as its caller does; -ENOMEM. */
+int calls_add(struct calls *calls, const struct call *call);
+
+/* Adds a copy of call i of another list; -ENOMEM. */
+int calls_add_from(struct calls *calls, const struct calls *other, size_t i);
+
+/* Gives callees times of their own, for now those of the callers; -ENOMEM. */
+int calls_tell_apart(struct calls *calls);
+
+/* Puts call `from` in the place of call `to`. */
+void calls_move(struct calls *calls, size_t to, size_t from);
+
+/* The new number of each call in the order of start; NULL when they are in order already.
+ * -ENOMEM. */
+int calls_order(const struct calls *calls, uint32_t **ret_new_index);
+
+/* Gives each call its new number, UINT32_MAX to those that are to go; `left` stay.  -ENOMEM;
+ * nothing has changed then. */
+int calls_renumber(struct calls *calls, const uint32_t *new_index, size_t left);
 
 void calls_done(struct calls *calls);
-
-/* What did not fit, for people. */
-struct pairing_tally {
-	uint64_t messages;
-	uint64_t lonely_returns; /* a return without its call: dropped */
-	uint64_t forwarded;      /* returns that came from another node than was called */
-	uint64_t unfinished;     /* calls without a return, when finished */
-	uint64_t free_form;      /* MSG: not for pairing, passed over */
-	uint64_t unordered;      /* messages older than one before them */
-};
-
-struct pairing;
-
-/* Calls are added to `calls`, which must outlive the pairing. */
-int pairing_new(struct calls *calls, struct pairing **ret_pairing);
-struct pairing *pairing_free(struct pairing *p);
-
-/* -ENOMEM; -E2BIG beyond 2^32-2 calls. */
-int pairing_put(struct pairing *p, const struct message *messages, size_t n);
-
-/* No more messages: sorts the calls.  Unfinished ones stay, with CALL_UNFINISHED. */
-int pairing_finish(struct pairing *p);
-
-/* The newest time seen so far; INT64_MIN before the first message. */
-int64_t pairing_newest_ns(const struct pairing *p);
-
-/* The owner has moved calls around in the list, or taken some out: new_index says for each old
- * number the new one, UINT32_MAX for those that are gone.  The list must be as the new numbers say.
- * -ENOMEM; nothing has changed then. */
-int pairing_renumber(struct pairing *p, const uint32_t *new_index);
-
-const struct pairing_tally *pairing_tally(const struct pairing *p);
-
-/* A sink that feeds the pairing. */
-struct message_sink pairing_sink(struct pairing *p);
 
 #endif

@@ -9,13 +9,16 @@
 #include "base/error.h"
 #include "infer/calls.h"
 
-#define LINK_NONE UINT32_MAX
+#define LINK_NONE 0x7fffffffU
 
 struct call_link {
-	uint32_t parent;  /* index of the call that caused this one; LINK_NONE: a root */
+	uint32_t parent : 31; /* index of the call that caused this one; LINK_NONE: a root */
+	uint32_t decided : 1; /* set before: keep it and build on it */
 	float confidence; /* 0 … 1: how sure that this is the parent (or that there is none) */
-	bool decided;     /* set before: keep it and build on it */
 };
+
+static_assert(sizeof(struct call_link) == 8, "memory per message in flight is promised");
+static_assert(CALLS_MAX < LINK_NONE, "every call may be a parent");
 
 /* How to infer; 0 means the mode's own default. */
 struct infer_options {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/radix.h"
 #include "base/vec.h"
 
 #define CHECK_EVERY   4096 /* messages between two looks at the window */
@@ -72,15 +71,14 @@ static int links_extend(struct linking *s)
 	return 0;
 }
 
-/* Moves calls and links to their new places; -ENOMEM before anything has changed. */
+/* Moves calls and links to their new places; after -ENOMEM the stream cannot go on. */
 static int renumber(struct linking *s, const uint32_t *new_index, size_t left)
 {
 	size_t n = s->calls.n, capacity = left + left / 4 + 1;
-	struct call *calls = malloc(capacity * sizeof(*calls));
 	struct call_link *links = malloc(capacity * sizeof(*links));
 
-	if (!calls || !links || pairing_renumber(s->pairing, new_index) < 0) {
-		free(calls);
+	if (!links || pairing_renumber(s->pairing, new_index) < 0 ||
+	    calls_renumber(&s->calls, new_index, left) < 0) {
 		free(links);
 		return -ENOMEM;
 	}
@@ -91,12 +89,9 @@ static int renumber(struct linking *s, const uint32_t *new_index, size_t left)
 			continue;
 		if (l.parent != LINK_NONE)
 			l.parent = new_index[l.parent];
-		calls[new_index[i]] = s->calls.at[i];
 		links[new_index[i]] = l;
 	}
-	free(s->calls.at);
 	free(s->links);
-	s->calls = (struct calls){calls, left, capacity};
 	s->links = links;
 	s->link_n = left;
 	s->link_capacity = capacity;
@@ -104,29 +99,13 @@ static int renumber(struct linking *s, const uint32_t *new_index, size_t left)
 }
 
 /* Modes want calls in order of start; a trace whose lines were not in order has others. */
-static int calls_order(struct linking *s)
+static int order(struct linking *s)
 {
 	_cleanup_(freep)
-	struct radix_item *items = NULL;
-	_cleanup_(freep)
 	uint32_t *new_index = NULL;
-	size_t n = s->calls.n, i = 1;
+	int r = calls_order(&s->calls, &new_index);
 
-	while (i < n && s->calls.at[i - 1].start_ns <= s->calls.at[i].start_ns)
-		i++;
-	if (i >= n)
-		return 0;
-	items = malloc(2 * n * sizeof(*items));
-	new_index = malloc(n * sizeof(*new_index));
-	if (!items || !new_index)
-		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		items[i] = (struct radix_item){(uint64_t)s->calls.at[i].start_ns ^ 1ULL << 63,
-					       (uint32_t)i};
-	radix_sort(items, items + n, n);
-	for (i = 0; i < n; i++)
-		new_index[items[i].value] = (uint32_t)i;
-	return renumber(s, new_index, n);
+	return r == 0 && new_index ? renumber(s, new_index, s->calls.n) : r;
 }
 
 /* Which calls have a root that returned before the cut?  Each walk up the parents stops where one
@@ -202,7 +181,7 @@ static int window_end(struct linking *s, int64_t cut_ns)
 	s->tally.windows++;
 	s->tally.most_calls = MAX(s->tally.most_calls, s->calls.n);
 	if (r == 0)
-		r = calls_order(s);
+		r = order(s);
 	if (r == 0)
 		r = mode->link(s->state, &s->calls, cut_ns, s->links, &s->error);
 	if (r == 0)

@@ -13,6 +13,7 @@
 #define CAUSET_INFER_LINKING_H
 
 #include "infer/infer.h"
+#include "infer/pairing.h"
 #include "infer/patterns.h"
 
 #define LINKING_MAX_CALLS 4000000 /* a window when nobody says; some 300 MB */

@@ -45,9 +45,8 @@ struct open_call {
 };
 
 struct sibling {
-	int64_t end_ns;
+	uint32_t call;
 	uint32_t before; /* the one assigned before it, or NO_CHILD */
-	uint32_t callee;
 };
 
 struct nesting {
@@ -116,7 +115,7 @@ static int board_start(struct nesting *n, const struct calls *calls)
 		return 0;
 	for (size_t i = 0; i < calls->n && base <= 0; i++)
 		if (call_finished(&calls->at[i]))
-			longest = MAX(longest, calls->at[i].reply_ns - calls->at[i].recv_ns);
+			longest = MAX(longest, call_reply_ns(calls, i) - call_recv_ns(calls, i));
 	scoreboard_init(&n->board, base > 0 ? base : bins_base_for(longest));
 	n->started = true;
 	return 0;
@@ -137,8 +136,9 @@ static int parents_enter(struct job *j, uint32_t *at, uint32_t end, int64_t unti
 	for (; *at < end; ++*at) {
 		uint32_t index = j->view.in[*at], edge;
 		const struct call *c = &j->calls->at[index];
+		struct call_served served = call_served(j->calls, index);
 
-		if (c->recv_ns >= until)
+		if (served.recv_ns >= until)
 			break;
 		if (!may_be_parent(j, c))
 			continue;
@@ -146,8 +146,8 @@ static int parents_enter(struct job *j, uint32_t *at, uint32_t end, int64_t unti
 		    scoreboard_edge(&n->board, c->caller, c->callee, &edge) < 0)
 			return -ENOMEM;
 		n->open[n->open_n++] = (struct open_call){
-			.open_ns = c->recv_ns,
-			.close_ns = MIN(c->reply_ns, FAR_FUTURE),
+			.open_ns = served.recv_ns,
+			.close_ns = MIN(served.reply_ns, FAR_FUTURE),
 			.call = index,
 			.rank = n->board.edges[edge].rank,
 			.last_child = NO_CHILD,
@@ -240,8 +240,10 @@ static int vote(struct job *j, const struct call *c, uint32_t child, uint32_t ed
 	return 0;
 }
 
-static double penalty(const struct nesting *n, const struct open_call *p, const struct call *c)
+static double penalty(const struct job *j, const struct open_call *p, const struct call *c)
 {
+	const struct nesting *n = j->n;
+	const struct call *calls = j->calls->at;
 	uint32_t overlapping = 0, same = 0;
 	double score = 1;
 
@@ -249,26 +251,26 @@ static double penalty(const struct nesting *n, const struct open_call *p, const 
 		return 1;
 	/* Assigned in the order of return: the last ones are those that may overlap. */
 	for (uint32_t s = p->last_child;
-	     s != NO_CHILD && n->siblings[s].end_ns > c->start_ns && overlapping < PENALTIES - 1;
+	     s != NO_CHILD && calls[n->siblings[s].call].end_ns > c->start_ns &&
+	     overlapping < PENALTIES - 1;
 	     s = n->siblings[s].before)
 		overlapping++;
 	score *= n->overlap[overlapping];
 	if (n->options.penalty_same != 0) {
 		for (uint32_t s = p->last_child; s != NO_CHILD && same < PENALTIES - 1;
 		     s = n->siblings[s].before)
-			same += n->siblings[s].callee == c->callee;
+			same += calls[n->siblings[s].call].callee == c->callee;
 		score *= n->same[same];
 	}
 	return score * n->any[MIN(p->child_n, PENALTIES - 1u)];
 }
 
-static int assign(struct nesting *n, struct open_call *p, const struct call *c)
+static int assign(struct nesting *n, struct open_call *p, uint32_t child)
 {
 	if (!vec_reserve(&n->siblings, &n->sibling_capacity, n->sibling_n + 1,
 			 sizeof(*n->siblings)))
 		return -ENOMEM;
-	n->siblings[n->sibling_n] =
-		(struct sibling){.end_ns = c->end_ns, .before = p->last_child, .callee = c->callee};
+	n->siblings[n->sibling_n] = (struct sibling){.call = child, .before = p->last_child};
 	p->last_child = (uint32_t)n->sibling_n++;
 	p->child_n++;
 	return 0;
@@ -288,7 +290,7 @@ static int choose(struct job *j, const struct call *c, uint32_t child, uint32_t 
 
 		if (!h || !counts(n, p, c, child))
 			continue;
-		score = (h->smooth ? h->smooth : h->raw)[bin_of(n, p, c)] * penalty(n, p, c);
+		score = (h->smooth ? h->smooth : h->raw)[bin_of(n, p, c)] * penalty(j, p, c);
 		sum += score;
 		if (score > most) {
 			most = score;
@@ -298,17 +300,17 @@ static int choose(struct job *j, const struct call *c, uint32_t child, uint32_t 
 	j->links[child] = (struct call_link){.parent = best ? best->call : LINK_NONE,
 					     .confidence = best ? (float)(most / sum) : 1,
 					     .decided = true};
-	return best ? assign(n, best, c) : 0;
+	return best ? assign(n, best, child) : 0;
 }
 
 /* A child decided in an earlier window still counts against its parent. */
-static int decided_before(struct job *j, const struct call *c, uint32_t child)
+static int decided_before(struct job *j, uint32_t child)
 {
 	struct nesting *n = j->n;
 
 	for (size_t i = 0; i < n->open_n && j->choosing; i++)
 		if (n->open[i].call == j->links[child].parent)
-			return assign(n, &n->open[i], c);
+			return assign(n, &n->open[i], child);
 	return 0;
 }
 
@@ -327,12 +329,12 @@ static int child_returns(struct job *j, uint32_t child, uint32_t *parent_at, uin
 		now = MIN(now, c->start_ns - after);
 	parents_leave(j->n, now);
 	if (j->links[child].decided)
-		return decided_before(j, c, child);
+		return decided_before(j, child);
 	k = candidates(j->n, c->start_ns + w, child);
 	if (after > 0)
 		only_enclosing_set(j->n, c, child, k);
 	if (k == 0 || (k == 1 && j->n->open[0].call == child)) {
-		j->links[child] = (struct call_link){LINK_NONE, 1, j->choosing};
+		j->links[child] = (struct call_link){LINK_NONE, j->choosing, 1};
 		return 0;
 	}
 	if (scoreboard_edge(&j->n->board, c->caller, c->callee, &edge) < 0)
@@ -396,7 +398,7 @@ static int nesting_link(void *state, const struct calls *calls, int64_t cut_ns,
 	/* Lost calls: nobody knows. */
 	for (size_t i = 0; r == 0 && cut_ns == INT64_MAX && i < calls->n; i++)
 		if (!links[i].decided)
-			links[i] = (struct call_link){LINK_NONE, 0, true};
+			links[i] = (struct call_link){LINK_NONE, true, 0};
 	node_view_done(&j.view);
 	if (r == 0)
 		r = links_break_cycles(links, calls->n);

@@ -12,9 +12,9 @@
 
 #define MOVES_PER_ITEM 16
 
-static int64_t key_of(const struct call *c, bool in)
+static int64_t key_of(const struct calls *calls, uint32_t call, bool in)
 {
-	return in ? c->recv_ns : c->end_ns;
+	return in ? call_recv_ns(calls, call) : calls->at[call].end_ns;
 }
 
 /* False when it takes too long; the items are then still all there. */
@@ -24,10 +24,10 @@ static bool insertion_sort(const struct calls *calls, uint32_t *at, size_t n, bo
 
 	for (size_t i = 1; i < n; i++) {
 		uint32_t item = at[i];
-		int64_t key = key_of(&calls->at[item], in);
+		int64_t key = key_of(calls, item, in);
 		size_t k = i;
 
-		for (; k > 0 && key_of(&calls->at[at[k - 1]], in) > key; k--)
+		for (; k > 0 && key_of(calls, at[k - 1], in) > key; k--)
 			at[k] = at[k - 1];
 		at[k] = item;
 		if (i - k > moves)
@@ -48,8 +48,8 @@ static int node_sort(const struct calls *calls, uint32_t *at, size_t n, bool in)
 	if (!items)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		items[i] = (struct radix_item){(uint64_t)key_of(&calls->at[at[i]], in) ^ 1ULL << 63,
-					       at[i]};
+		items[i] =
+			(struct radix_item){(uint64_t)key_of(calls, at[i], in) ^ 1ULL << 63, at[i]};
 	radix_sort(items, items + n, n);
 	for (size_t i = 0; i < n; i++)
 		at[i] = items[i].value;

@@ -270,8 +270,8 @@ static void overlapping_by_name(struct walk *w)
 /* Pushes the children of the step just taken, and completes it. */
 static int step_children(struct walk *w, struct step *at, uint32_t place)
 {
-	const struct call *parent = &w->calls->at[at->call];
-	int64_t last = parent->recv_ns, busy_until = parent->recv_ns, waited = 0;
+	struct call_served parent = call_served(w->calls, at->call);
+	int64_t last = parent.recv_ns, busy_until = parent.recv_ns, waited = 0;
 	size_t base = w->stack_n;
 
 	if (children_of(w, at->call) < 0 ||
@@ -282,13 +282,13 @@ static int step_children(struct walk *w, struct step *at, uint32_t place)
 		const struct call *c = &w->calls->at[w->children[i]];
 
 		/* A call after the reply is nobody's waiting. */
-		if (c->start_ns < parent->reply_ns && c->end_ns > busy_until) {
+		if (c->start_ns < parent.reply_ns && c->end_ns > busy_until) {
 			waited += c->end_ns - MAX(c->start_ns, busy_until);
 			busy_until = c->end_ns;
 		}
 	}
-	at->own_ns = MAX(parent->reply_ns - parent->recv_ns - waited, (int64_t)0);
-	at->tail_ns = parent->reply_ns - MAX(busy_until, parent->recv_ns);
+	at->own_ns = MAX(parent.reply_ns - parent.recv_ns - waited, (int64_t)0);
+	at->tail_ns = parent.reply_ns - MAX(busy_until, parent.recv_ns);
 	for (size_t i = 0; i < w->child_n; i++) {
 		const struct call *c = &w->calls->at[w->children[i]];
 
@@ -303,7 +303,7 @@ static int step_children(struct walk *w, struct step *at, uint32_t place)
 						   .parent = place,
 						   .call = w->children[i],
 						   .depth = at->depth + 1,
-						   .delay_ns = c->start_ns - parent->recv_ns,
+						   .delay_ns = c->start_ns - parent.recv_ns,
 						   .gap_ns = c->start_ns - last};
 		last = MAX(last, c->start_ns);
 	}
@@ -357,9 +357,12 @@ static int path_walk(struct walk *w, uint32_t root)
 	return 0;
 }
 
-static int64_t wire_of(const struct call *c)
+static int64_t wire_of(const struct calls *calls, uint32_t call)
 {
-	return c->end_ns - c->start_ns - (c->reply_ns - c->recv_ns);
+	const struct call *c = &calls->at[call];
+	struct call_served served = call_served(calls, call);
+
+	return c->end_ns - c->start_ns - (served.reply_ns - served.recv_ns);
 }
 
 static int path_count(struct walk *w, uint32_t root, uint32_t *ret_pattern)
@@ -384,7 +387,8 @@ static int path_count(struct walk *w, uint32_t root, uint32_t *ret_pattern)
 		if (i > 0 &&
 		    (spread_add(&h->delay, s->delay_ns) < 0 || spread_add(&h->gap, s->gap_ns) < 0))
 			return -ENOMEM;
-		if ((c->flags & BOTH_ENDS) == BOTH_ENDS && spread_add(&h->wire, wire_of(c)) < 0)
+		if ((c->flags & BOTH_ENDS) == BOTH_ENDS &&
+		    spread_add(&h->wire, wire_of(w->calls, s->call)) < 0)
 			return -ENOMEM;
 	}
 	p->count++;
@@ -413,7 +417,8 @@ static int children_list(struct walk *w)
 	w->next = malloc((n ? n : 1) * sizeof(*w->next));
 	if (!w->first || !w->next)
 		return -ENOMEM;
-	memset(w->first, 0xff, n * sizeof(*w->first));
+	for (size_t i = 0; i < n; i++)
+		w->first[i] = LINK_NONE;
 	for (size_t i = n; i-- > 0;) {
 		uint32_t parent = w->links[i].parent;
 

@@ -1,18 +1,21 @@
 /* infer/pools.c - locks and pools, told by calls that start when another returns.
  *
- * Per edge, events in order of time: +1 at a start, -1 at a return.  A start counts as handed over
- * when a return on the same edge came at most HAND_NS (or a hundredth of the calls' usual length)
- * before it and the edge was as full before that return as it ever is for long.  By chance it would
- * with the probability that a return falls into that moment. */
+ * Per edge, starts (+1) and returns (-1) are walked in order of time, two sorted lists side by
+ * side.  A start counts as handed over when a return on the same edge came at most HAND_NS (or a
+ * hundredth of the calls' usual length) before it and the edge was as full before that return as it
+ * ever is for long.  By chance it would with the probability that a return falls into that moment.
+ */
 #include "infer/pools.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/radix.h"
+#include "base/vec.h"
 #include "infer/names.h"
+#include "infer/node_view.h"
 #include "infer/spread.h"
 
 #define HAND_NS      200000 /* from a return to the start it allows */
@@ -23,12 +26,6 @@
 #define TIMES        3.0 /* as often as by chance */
 #define HOLDERS_MOST 64  /* different ones counted on an edge */
 
-struct event {
-	int64_t time_ns;
-	uint32_t call;
-	bool start;
-};
-
 struct holder {
 	uint32_t client, name;
 	uint64_t times;
@@ -37,20 +34,42 @@ struct holder {
 struct edge_work {
 	const struct calls *calls;
 	const struct call_link *links;
-	const struct radix_item *items; /* calls of the edge */
+	/* Calls of the edge in order of start, and in order of return. */
+	uint32_t *starts, *ends;
 	size_t n;
-	struct event *events;
 	struct holder holders[HOLDERS_MOST];
 	size_t holder_n;
 };
 
-static int by_time(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
+/* One start or return after the other. */
+struct walk {
+	size_t start, end;
+};
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (int)x->start - (int)y->start; /* a return makes room for a start */
+struct event {
+	int64_t time_ns;
+	uint32_t call;
+	bool start;
+};
+
+/* False when there are no more.  A return makes room for a start at the same time. */
+static bool next_event(const struct edge_work *w, struct walk *at, struct event *ret)
+{
+	const struct call *calls = w->calls->at;
+
+	if (at->end == w->n)
+		return false;
+	if (at->start < w->n &&
+	    calls[w->starts[at->start]].start_ns < calls[w->ends[at->end]].end_ns) {
+		uint32_t call = w->starts[at->start++];
+
+		*ret = (struct event){calls[call].start_ns, call, true};
+	} else {
+		uint32_t call = w->ends[at->end++];
+
+		*ret = (struct event){calls[call].end_ns, call, false};
+	}
+	return true;
 }
 
 /* Who asked for the call: the client of its parent, and the parent's operation. */
@@ -72,27 +91,35 @@ static void holder_count(struct edge_work *w, uint32_t call)
 }
 
 /* The fullest the edge is for at least a twentieth of its calls. */
-static uint32_t usual_most(const struct edge_work *w)
+static int usual_most(const struct edge_work *w, uint32_t *ret_level)
 {
 	_cleanup_(freep)
-	uint64_t *at_level = calloc(w->n + 2, sizeof(*at_level));
+	uint64_t *at_level = NULL;
+	size_t capacity = 0;
 	uint64_t above = 0;
-	uint32_t open = 0, level;
+	uint32_t open = 0, most = 0;
+	struct walk at = {0};
+	struct event e;
 
-	if (!at_level)
-		return 0;
-	for (size_t i = 0; i < 2 * w->n; i++) {
-		if (w->events[i].start)
-			at_level[++open]++;
-		else
+	while (next_event(w, &at, &e)) {
+		if (!e.start) {
 			open -= open > 0;
+			continue;
+		}
+		if (++open > most) {
+			if (!vec_reserve(&at_level, &capacity, (size_t)open + 1, sizeof(*at_level)))
+				return -ENOMEM;
+			at_level[most = open] = 0;
+		}
+		at_level[open]++;
 	}
-	for (level = (uint32_t)w->n; level > 0; level--) {
-		above += at_level[level];
+	for (; most > 0; most--) {
+		above += at_level[most];
 		if (above * 20 >= w->n)
 			break;
 	}
-	return level;
+	*ret_level = most;
+	return 0;
 }
 
 static double waiting_of(const struct edge_work *w, uint32_t call)
@@ -101,48 +128,48 @@ static double waiting_of(const struct edge_work *w, uint32_t call)
 
 	return parent == LINK_NONE
 		       ? 0
-		       : (double)(w->calls->at[call].start_ns - w->calls->at[parent].recv_ns);
+		       : (double)(w->calls->at[call].start_ns - call_recv_ns(w->calls, parent));
 }
 
 static int edge_look(struct edge_work *w, struct pool_found *f)
 {
 	double length = 0, span, usual, waited = 0;
 	struct spread delays = {0};
-	uint32_t open = 0, most, last = UINT32_MAX;
+	uint32_t open = 0, most = 0, last = UINT32_MAX;
 	int64_t last_end = INT64_MIN, hand;
 	uint32_t before_end = 0;
+	struct walk at = {0};
+	struct event e;
 	int r = 0;
 
 	for (size_t i = 0; i < w->n; i++) {
-		const struct call *c = &w->calls->at[w->items[i].value];
+		const struct call *c = &w->calls->at[w->starts[i]];
 
-		w->events[2 * i] = (struct event){c->start_ns, w->items[i].value, true};
-		w->events[2 * i + 1] = (struct event){c->end_ns, w->items[i].value, false};
 		length += (double)(c->end_ns - c->start_ns);
-		r |= spread_add(&delays, (int64_t)waiting_of(w, w->items[i].value));
+		r |= spread_add(&delays, (int64_t)waiting_of(w, w->starts[i]));
 	}
-	qsort(w->events, 2 * w->n, sizeof(*w->events), by_time);
-	most = usual_most(w);
 	usual = spread_quantile(&delays, 0.25);
 	spread_done(&delays);
+	if (r < 0 || usual_most(w, &most) < 0)
+		return -ENOMEM;
 	hand = MIN((int64_t)HAND_NS, (int64_t)(length / (double)w->n / 100) + 1);
-	span = (double)(w->events[2 * w->n - 1].time_ns - w->events[0].time_ns) + 1;
+	span = (double)(w->calls->at[w->ends[w->n - 1]].end_ns -
+			w->calls->at[w->starts[0]].start_ns) +
+	       1;
 	w->holder_n = 0;
-	for (size_t i = 0; i < 2 * w->n; i++) {
-		const struct event *e = &w->events[i];
-
-		if (!e->start) {
+	while (next_event(w, &at, &e)) {
+		if (!e.start) {
 			before_end = open;
 			open -= open > 0;
-			last_end = e->time_ns;
-			last = e->call;
+			last_end = e.time_ns;
+			last = e.call;
 			continue;
 		}
 		open++;
 		if (last != UINT32_MAX && before_end == most && open == most &&
-		    e->time_ns - last_end <= hand) {
+		    e.time_ns - last_end <= hand) {
 			f->handed++;
-			waited += fmax(waiting_of(w, e->call) - usual, 0);
+			waited += fmax(waiting_of(w, e.call) - usual, 0);
 			holder_count(w, last);
 			last = UINT32_MAX; /* one start a return */
 		}
@@ -158,7 +185,7 @@ static int edge_look(struct edge_work *w, struct pool_found *f)
 			f->holder = w->holders[i].client;
 			f->holder_name = w->holders[i].name;
 		}
-	return r < 0 ? -ENOMEM : 0;
+	return 0;
 }
 
 static bool is_pool(const struct pool_found *f)
@@ -177,50 +204,107 @@ static int more_waiting(const void *a, const void *b)
 	return x->waited_ns > y->waited_ns ? -1 : x->waited_ns < y->waited_ns;
 }
 
-static int edges_look(struct edge_work *w, const struct radix_item *items, size_t n,
-		      struct pool_found *found)
+/* The calls that one node makes, edge by edge, each in order of return. */
+struct made {
+	uint32_t *ends, *starts; /* room for the calls of the node that makes most */
+	uint32_t *place;         /* by node: where its next call goes; 0 between nodes */
+	uint32_t *callees;
+};
+
+/* Returns how many callees there are; place[callee] is then where its calls end. */
+static uint32_t group_by_callee(struct made *m, const struct calls *calls, const uint32_t *out,
+				uint32_t n)
 {
-	int count = 0;
+	uint32_t callee_n = 0, at = 0;
 
-	for (size_t from = 0, to; from < n; from = to) {
-		struct pool_found f = {0};
+	for (uint32_t i = 0; i < n; i++)
+		if (m->place[calls->at[out[i]].callee]++ == 0)
+			m->callees[callee_n++] = calls->at[out[i]].callee;
+	for (uint32_t k = 0; k < callee_n; k++) {
+		uint32_t count = m->place[m->callees[k]];
 
-		for (to = from; to < n && items[to].key == items[from].key; to++)
-			;
-		if (to - from < LEAST_CALLS)
-			continue;
-		w->items = items + from;
-		w->n = to - from;
-		f.caller = w->calls->at[items[from].value].caller;
-		f.callee = w->calls->at[items[from].value].callee;
-		if (edge_look(w, &f) < 0)
-			return -ENOMEM;
-		if (is_pool(&f) && count < POOLS_MAX)
-			found[count++] = f;
+		m->place[m->callees[k]] = at;
+		at += count;
 	}
-	return count;
+	for (uint32_t i = 0; i < n; i++)
+		m->ends[m->place[calls->at[out[i]].callee]++] = out[i];
+	return callee_n;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Looks at every edge of one caller. */
+static int caller_look(struct edge_work *w, struct made *m, const uint32_t *out, uint32_t n,
+		       struct pool_found *found, int *count)
+{
+	uint32_t callee_n = group_by_callee(m, w->calls, out, n), from = 0;
+	int r = 0;
+
+	for (uint32_t k = 0; k < callee_n; k++) {
+		uint32_t callee = m->callees[k], to = m->place[callee];
+		struct pool_found f = {.callee = callee};
+
+		m->place[callee] = 0;
+		w->ends = m->ends + from;
+		w->starts = m->starts;
+		w->n = to - from;
+		from = to;
+		if (r < 0 || w->n < LEAST_CALLS)
+			continue;
+		/* Numbers are in order of start. */
+		memcpy(w->starts, w->ends, w->n * sizeof(*w->starts));
+		qsort(w->starts, w->n, sizeof(*w->starts), by_number);
+		f.caller = w->calls->at[w->starts[0]].caller;
+		r = edge_look(w, &f);
+		if (r == 0 && is_pool(&f) && *count < POOLS_MAX)
+			found[(*count)++] = f;
+	}
+	return r;
+}
+
+/* Those that have returned stand before the others. */
+static uint32_t finished(const struct calls *calls, const uint32_t *out, uint32_t n)
+{
+	while (n > 0 && !call_finished(&calls->at[out[n - 1]]))
+		n--;
+	return n;
 }
 
 int pools_find(const struct calls *calls, const struct call_link *links, struct pool_found *found)
 {
-	_cleanup_(freep)
-	struct radix_item *items = malloc((2 * calls->n + 1) * sizeof(*items));
-	_cleanup_(freep)
-	struct event *events = malloc((2 * calls->n + 1) * sizeof(*events));
-	struct edge_work w = {.calls = calls, .links = links, .events = events};
-	size_t n = 0;
-	int count;
+	struct edge_work w = {.calls = calls, .links = links};
+	struct made m = {0};
+	struct node_view view;
+	uint32_t most = 0;
+	int r = node_view_init(&view, calls), count = 0;
 
-	if (!items || !events)
-		return -ENOMEM;
-	for (size_t i = 0; i < calls->n; i++)
-		if (call_finished(&calls->at[i]))
-			items[n++] = (struct radix_item){(uint64_t)calls->at[i].caller << 32 |
-								 calls->at[i].callee,
-							 (uint32_t)i};
-	radix_sort(items, items + calls->n, n);
-	count = edges_look(&w, items, n, found);
+	if (r < 0)
+		return r;
+	for (uint32_t k = 0; k < view.node_n; k++)
+		most = MAX(most, view.out_start[k + 1] - view.out_start[k]);
+	m.ends = malloc(((size_t)most + 1) * sizeof(*m.ends));
+	m.starts = malloc(((size_t)most + 1) * sizeof(*m.starts));
+	m.place = calloc((size_t)view.node_n + 1, sizeof(*m.place));
+	m.callees = malloc(((size_t)view.node_n + 1) * sizeof(*m.callees));
+	if (!m.ends || !m.starts || !m.place || !m.callees)
+		r = -ENOMEM;
+	for (uint32_t k = 0; k < view.node_n && r == 0; k++) {
+		const uint32_t *out = view.out + view.out_start[k];
+		uint32_t n = view.out_start[k + 1] - view.out_start[k];
+
+		r = caller_look(&w, &m, out, finished(calls, out, n), found, &count);
+	}
+	free(m.ends);
+	free(m.starts);
+	free(m.place);
+	free(m.callees);
+	node_view_done(&view);
 	if (count > 1)
 		qsort(found, (size_t)count, sizeof(*found), more_waiting);
-	return count;
+	return r < 0 ? r : count;
 }

@@ -66,7 +66,8 @@ static int pairs_collect(struct pairs *p, const struct calls *calls)
 {
 	for (size_t i = 0; i < calls->n; i++) {
 		const struct call *c = &calls->at[i];
-		int64_t call = c->recv_ns - c->start_ns, ret = c->end_ns - c->reply_ns;
+		int64_t call = call_recv_ns(calls, i) - c->start_ns;
+		int64_t ret = c->end_ns - call_reply_ns(calls, i);
 		struct pair *x;
 
 		if (c->caller == c->callee || (c->flags & BOTH_ENDS) != BOTH_ENDS)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "infer/abstract_read.h"
-#include "infer/calls.h"
+#include "infer/pairing.h"
 
 struct kept {
 	struct message *at;

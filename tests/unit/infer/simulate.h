@@ -56,12 +56,12 @@ static int64_t sim_call(struct sim *s, uint32_t caller, uint32_t callee, int64_t
 
 	s->calls.at[me] = (struct call){
 		.start_ns = start,
-		.recv_ns = now,
 		.id = parent,
 		.caller = caller,
 		.callee = callee,
 		.name = NAMES_NONE,
 	};
+	s->calls.served[me].recv_ns = now;
 	for (int i = 0; i < SIM_STEPS && s->nodes[callee].steps[i].callee; i++) {
 		const struct sim_step *step = &s->nodes[callee].steps[i];
 		uint64_t times = step->repeat > 1 ? 1 + rng_below(&s->rng, step->repeat) : 1;
@@ -74,16 +74,9 @@ static int64_t sim_call(struct sim *s, uint32_t caller, uint32_t callee, int64_t
 		}
 	}
 	latest += sim_work(s, callee);
-	s->calls.at[me].reply_ns = latest;
+	s->calls.served[me].reply_ns = latest;
 	s->calls.at[me].end_ns = latest + 20000;
 	return latest + 20000;
-}
-
-static int sim_compare(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* `paths` calls of node 1 by the client, at random with a mean distance of gap_us. */
@@ -92,26 +85,25 @@ static struct sim sim_run(const struct sim_node *nodes, uint32_t paths, double g
 {
 	struct sim s = {.nodes = nodes, .rng = {seed}};
 	size_t room = (size_t)paths * 64;
-	uint32_t *place;
+	uint32_t *place = NULL;
 	int64_t now = 1000000;
 
 	s.calls.at = calloc(room, sizeof(*s.calls.at));
+	s.calls.served = calloc(room, sizeof(*s.calls.served));
 	for (uint32_t i = 0; i < paths && s.calls.n + 64 < room; i++) {
 		now += (int64_t)(-log(1 - rng_unit(&s.rng)) * gap_us * 1000);
 		sim_call(&s, SIM_CLIENT, 1, now, LINK_NONE);
 	}
-	place = calloc(s.calls.n, sizeof(*place));
 	s.truth = calloc(s.calls.n, sizeof(*s.truth));
-	for (uint32_t i = 0; i < s.calls.n; i++)
-		s.calls.at[i].id |= (uint64_t)i << 32;
-	qsort(s.calls.at, s.calls.n, sizeof(*s.calls.at), sim_compare);
-	for (uint32_t i = 0; i < s.calls.n; i++)
-		place[s.calls.at[i].id >> 32] = i;
+	if (calls_order(&s.calls, &place) < 0 ||
+	    (place && calls_renumber(&s.calls, place, s.calls.n) < 0))
+		abort();
 	for (uint32_t i = 0; i < s.calls.n; i++) {
 		uint32_t parent = (uint32_t)s.calls.at[i].id;
 
 		s.truth[i] = (struct call_link){
-			.parent = parent == LINK_NONE ? LINK_NONE : place[parent], .decided = true};
+			.parent = parent == LINK_NONE || !place ? parent : place[parent],
+			.decided = true};
 		s.calls.at[i].id = i + 1;
 	}
 	free(place);

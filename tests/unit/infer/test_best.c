@@ -191,7 +191,7 @@ static void calls_without_return_are_possible_parents(void **state)
 
 	for (size_t i = 0; i < s.calls.n; i += 7) {
 		s.calls.at[i].end_ns = CALL_UNFINISHED;
-		s.calls.at[i].reply_ns = CALL_UNFINISHED;
+		s.calls.served[i].reply_ns = CALL_UNFINISHED;
 	}
 	links = infer(&s);
 	for (size_t i = 0; i < s.calls.n; i++) {
@@ -211,13 +211,11 @@ static void calls_without_return_are_possible_parents(void **state)
 static void nodes_that_call_themselves_make_no_circle(void **state)
 {
 	struct call at[40];
-	struct sim s = {.calls = {at, ARRAY_SIZE(at), 0}};
+	struct sim s = {.calls = {.at = at, .n = ARRAY_SIZE(at)}};
 	struct call_link *links;
 
 	for (int i = 0; i < 40; i++)
 		at[i] = (struct call){.start_ns = 1000,
-				      .recv_ns = 1000,
-				      .reply_ns = 2000,
 				      .end_ns = 2000,
 				      .id = 1 + (uint64_t)i,
 				      .caller = 3,
@@ -236,20 +234,20 @@ static void nodes_that_call_themselves_make_no_circle(void **state)
 static void a_hundred_callees_are_told_apart_as_far_as_there_is_room(void **state)
 {
 	static struct call at[6000];
-	struct sim s = {.calls = {at, 0, 0}};
+	struct sim s = {.calls = {.at = at}};
 	struct call_link *links;
 	size_t right = 0;
 
 	for (uint32_t i = 0; i < 2000; i++) {
 		int64_t t = (int64_t)i * 1000000;
-		struct call c = {.start_ns = t, .recv_ns = t, .caller = 0, .callee = 1};
+		struct call c = {.start_ns = t, .caller = 0, .callee = 1};
 
-		c.reply_ns = c.end_ns = t + 1500000;
+		c.end_ns = t + 1500000;
 		c.id = i + 1;
 		at[s.calls.n++] = c;
-		c = (struct call){.start_ns = t + 100000, .recv_ns = t + 100000, .caller = 1};
+		c = (struct call){.start_ns = t + 100000, .caller = 1};
 		c.callee = 2 + i % 100;
-		c.reply_ns = c.end_ns = t + 1400000;
+		c.end_ns = t + 1400000;
 		c.id = i + 100000;
 		at[s.calls.n++] = c;
 	}

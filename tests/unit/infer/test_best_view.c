@@ -79,10 +79,11 @@ static void the_grain_of_the_clock_is_found(void **state)
 
 		for (size_t i = 0; i < s.calls.n; i++) {
 			struct call *c = &s.calls.at[i];
+			struct call_served *served = &s.calls.served[i];
 
 			c->start_ns -= c->start_ns % grains[g];
-			c->recv_ns -= c->recv_ns % grains[g];
-			c->reply_ns -= c->reply_ns % grains[g];
+			served->recv_ns -= served->recv_ns % grains[g];
+			served->reply_ns -= served->reply_ns % grains[g];
 			c->end_ns -= c->end_ns % grains[g];
 		}
 		assert_int_equal(view_index_build(&s.calls, &arena, &index), 0);

@@ -30,11 +30,11 @@ static int link_latest(void *context, const struct calls *calls, int64_t cut_ns,
 			assert_int_equal(calls->at[links[i].parent].callee, c->caller);
 		if (links[i].decided || c->end_ns > cut_ns)
 			continue;
-		links[i] = (struct call_link){LINK_NONE, 1, true};
+		links[i] = (struct call_link){LINK_NONE, true, 1};
 		for (uint32_t p = i; p-- > 0 && links[i].parent == LINK_NONE;)
 			if (calls->at[p].callee == c->caller &&
-			    calls->at[p].recv_ns <= c->start_ns &&
-			    calls->at[p].reply_ns >= c->end_ns)
+			    call_recv_ns(calls, p) <= c->start_ns &&
+			    call_reply_ns(calls, p) >= c->end_ns)
 				links[i].parent = p;
 	}
 	return 0;

@@ -154,7 +154,7 @@ static double *figure4_cell(struct figure4 *f, const struct call *parent, const 
 {
 	size_t triple = (parent->caller * f->nodes + parent->callee) * f->nodes + child->callee;
 
-	return &f->board[triple * BINS_N + bins_of(&f->bins, child->start_ns - parent->recv_ns)];
+	return &f->board[triple * BINS_N + bins_of(&f->bins, child->start_ns - parent->start_ns)];
 }
 
 static bool figure4_encloses(const struct call *parent, const struct call *child)

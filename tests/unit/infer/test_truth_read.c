@@ -14,7 +14,7 @@ static void rows_find_their_calls(void **state)
 				   "gone c t2\n"
 				   "d gone t2";
 	struct call at[4] = {0};
-	struct calls calls = {at, 4, 4};
+	struct calls calls = {.at = at, .n = 4};
 	struct truth_of_calls t;
 
 	for (int i = 0; i < 4; i++)
@@ -51,7 +51,7 @@ static void rows_find_their_calls(void **state)
 static void ids_that_are_numbers_are_found_by_their_digits(void **state)
 {
 	struct call at[2] = {{.id = message_id_of_number(7)}, {.id = message_id_of_number(12)}};
-	struct calls calls = {at, 2, 2};
+	struct calls calls = {.at = at, .n = 2};
 	struct truth_of_calls t;
 	struct truth_reader r;
 	struct error error;

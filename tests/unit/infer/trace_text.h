@@ -5,10 +5,10 @@
 #include "t.h"
 
 #include "infer/abstract_read.h"
-#include "infer/calls.h"
 #include "infer/generate.h"
 #include "infer/infer.h"
 #include "infer/message_list.h"
+#include "infer/pairing.h"
 #include "infer/patterns.h"
 
 struct trace_text {
