@@ -1,6 +1,6 @@
 /* bench/infer.c - how right and how fast inference is.
  *
- *   bench_infer accuracy              made-up sets
+ *   bench_infer accuracy [SEED]       made-up sets
  *   bench_infer accuracy DIR [MODE]   every NAME.msgs[.gz] in DIR that has a NAME.truth[.gz]
  *   bench_infer memory [MESSAGES]     what a stream of so many keeps in memory
  *   bench_infer paper [FOLDER [22]]   the SOSP 2003 paper's table 1 and figures, as SVG there, or
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 2, argv + 2);
-	fputs("usage: bench_infer accuracy [DIR [MODE]] | memory [MESSAGES] | paper [FOLDER [FIGURE]] | speed [MODE]\n",
+	fputs("usage: bench_infer accuracy [SEED | DIR [MODE]] | memory [MESSAGES] | paper [FOLDER [FIGURE]] | speed [MODE]\n",
 	      stderr);
 	return 2;
 }

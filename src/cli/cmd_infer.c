@@ -8,6 +8,7 @@
 #include "cli/inferred.h"
 #include "cli/messages.h"
 #include "infer/abstract_read.h"
+#include "infer/convolution_stream.h"
 
 struct infer_values {
 	struct messages_options input;
@@ -22,7 +23,6 @@ struct infer_values {
 #define DURATION_MAX     100000000000000000 /* three years */
 #define SMOOTH_MAX       100
 #define SETTLE_NS        1000000000 /* clocks rarely differ by more: a path is then complete */
-#define LONGEST_QUANTILE 0.999      /* of the calls: a delay beyond is an accident */
 
 static const char *const mode_names[] = {"best", "nesting", CONVOLUTION_MODE, NULL};
 static const char *const format_names[] = {"table", "json", "dot", "svg", "otlp", NULL};
@@ -207,13 +207,28 @@ struct windows {
 	int code;
 };
 
+/* Says which window follows. */
+static void window_head(const struct windows *ws, uint64_t number, int64_t until_ns,
+			struct buffer *out)
+{
+	char from[QUANTITY_TEXT_BYTES];
+
+	if (show_json(ws->in->cli, ws->v))
+		buffer_printf(out, "{\"window\":%llu,\"until_ns\":%lld}\n",
+			      (unsigned long long)number, (long long)until_ns);
+	else if (until_ns == INT64_MAX)
+		buffer_printf(out, "\nwindow %llu, the last\n", (unsigned long long)number);
+	else
+		buffer_printf(out, "\nwindow %llu, until %s\n", (unsigned long long)number,
+			      moment_format(until_ns, from));
+}
+
 /* The patterns of one window alone: what is frequent for a while only. */
 static int window_show(struct windows *ws, const struct linking_window *w)
 {
 	_cleanup_(buffer_done)
 	struct buffer out = {0};
 	struct inferred in = *ws->in;
-	char from[QUANTITY_TEXT_BYTES];
 	int r;
 
 	patterns_init(&in.patterns, &ws->in->nodes);
@@ -221,19 +236,9 @@ static int window_show(struct windows *ws, const struct linking_window *w)
 	r = patterns_add(&in.patterns, w->calls, w->links, w->cut_ns, NULL);
 	if (r == 0 && !(in.rank = patterns_rank(&in.patterns, in.order)))
 		r = -ENOMEM;
-	if (r == 0 && in.patterns.n > 0 && show_json(in.cli, ws->v)) {
-		buffer_printf(&out, "{\"window\":%llu,\"until_ns\":%lld}\n",
-			      (unsigned long long)w->number, (long long)w->cut_ns);
-		inferred_json(&in, &out);
-	} else if (r == 0 && in.patterns.n > 0) {
-		if (w->cut_ns == INT64_MAX)
-			buffer_printf(&out, "\nwindow %llu, the last\n",
-				      (unsigned long long)w->number);
-		else
-			buffer_printf(&out, "\nwindow %llu, until %s\n",
-				      (unsigned long long)w->number,
-				      moment_format(w->cut_ns, from));
-		inferred_table(&in, &out);
+	if (r == 0 && in.patterns.n > 0) {
+		window_head(ws, w->number, w->cut_ns, &out);
+		(show_json(in.cli, ws->v) ? inferred_json : inferred_table)(&in, &out);
 	}
 	if (r == 0)
 		ws->code = cli_print(in.cli, &out);
@@ -353,54 +358,52 @@ static int calls_link(struct inferred *in, const struct infer_values *v, char *c
 	return code;
 }
 
-/* Where there are calls and returns no delay is longer than the longest calls; 0: there are none.
- */
-static int64_t longest_call(const struct message_list *list)
+/* What convolution found in one window alone. */
+static int paths_show(void *context, const struct convolution_window *w)
 {
-	struct calls calls = {0};
-	struct spread durations = {0};
-	struct pairing *pairing;
-	int64_t longest = 0;
+	struct windows *ws = context;
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+	struct inferred in = *ws->in;
 
-	if (pairing_new(&calls, &pairing) < 0)
-		return 0;
-	if (pairing_put(pairing, list->at, list->n) == 0)
-		for (size_t i = 0; i < calls.n; i++)
-			if (call_finished(&calls.at[i]))
-				spread_add(&durations, calls.at[i].end_ns - calls.at[i].start_ns);
-	longest = (int64_t)spread_quantile(&durations, LONGEST_QUANTILE);
-	spread_done(&durations);
-	pairing_free(pairing);
-	calls_done(&calls);
-	return longest;
+	in.convolution = *w->found;
+	if (w->found->n > 0)
+		window_head(ws, w->number, w->until_ns, &out);
+	if (w->found->n > 0)
+		(show_json(in.cli, ws->v) ? convolution_json : convolution_table)(&in, &out);
+	ws->code = out.failed ? EXIT_FAILED : cli_print(in.cli, &out);
+	return ws->code == EXIT_OK ? 0 : -ECANCELED;
 }
 
 static int convolve(struct inferred *in, const struct infer_values *v, char *const *files,
-		    int file_n)
+		    int file_n, bool quiet)
 {
-	struct convolution_options options = CONVOLUTION_OPTIONS_DEFAULT;
+	struct windows ws = {.in = in, .v = v};
+	struct convolution_stream_options options = {
+		.infer = CONVOLUTION_OPTIONS_DEFAULT,
+		.nodes = &in->nodes,
+		.root = v->root ? slice_cstr(v->root) : SLICE(""),
+		.max_messages = 2 * (size_t)v->max_calls,
+		.window_ns = v->window_ns,
+		.window = quiet || v->window_ns == 0 ? NULL : paths_show,
+		.context = &ws,
+	};
 	struct messages_input input = input_of(in, v);
-	struct message_list list = {0};
+	struct convolution_stream *stream;
 	struct error error = {0};
-	int code = messages_read(&input, message_list_sink(&list), files, file_n);
+	int code;
 
-	options.quantum_ns = v->quantum_ns;
-	options.max_lag_ns = v->max_lag_ns;
-	options.least = (uint64_t)v->least;
-	options.keep_derived = v->derived;
-	if (code == EXIT_OK && v->root) {
-		options.root = names_find(&in->nodes, slice_cstr(v->root));
-		if (options.root == NAMES_NONE)
-			code = cli_fail(in->cli, EXIT_FAILED, "there is no node '%s'", v->root);
-	}
-	if (code == EXIT_OK && message_list_sort(&list) < 0)
-		code = cli_fail(in->cli, EXIT_FAILED, "out of memory");
-	if (code == EXIT_OK)
-		options.longest_ns = longest_call(&list);
-	if (code == EXIT_OK &&
-	    convolution_infer(&list, in->nodes.n, &options, &in->convolution, &error) < 0)
-		code = cli_fail(in->cli, EXIT_FAILED, "%s", error.text);
-	message_list_done(&list);
+	options.infer.quantum_ns = v->quantum_ns;
+	options.infer.max_lag_ns = v->max_lag_ns;
+	options.infer.least = (uint64_t)v->least;
+	options.infer.keep_derived = v->derived;
+	if (convolution_stream_new(&options, &stream) < 0)
+		return cli_fail(in->cli, EXIT_FAILED, "out of memory");
+	input.code = &ws.code;
+	code = messages_read(&input, convolution_stream_sink(stream), files, file_n);
+	if (code == EXIT_OK && convolution_stream_finish(stream, &in->convolution, &error) < 0)
+		code = ws.code ? ws.code : cli_fail(in->cli, EXIT_FAILED, "%s", error.text);
+	convolution_stream_free(stream);
 	return code;
 }
 
@@ -408,7 +411,7 @@ static int files_infer(struct inferred *in, const struct infer_values *v, char *
 		       int file_n, bool quiet)
 {
 	if (strcmp(in->mode, CONVOLUTION_MODE) == 0)
-		return convolve(in, v, files, file_n);
+		return convolve(in, v, files, file_n, quiet);
 	return calls_link(in, v, files, file_n, quiet);
 }
 
@@ -425,6 +428,13 @@ static void tally_note(const struct inferred *in)
 	cli_note(in->cli, "%llu messages, %llu calls between %zu nodes, %llu paths, %zu patterns",
 		 (unsigned long long)t->messages, (unsigned long long)in->tally.calls, in->nodes.n,
 		 (unsigned long long)in->patterns.paths, in->patterns.n);
+	if (in->patterns.rare_paths)
+		cli_note(
+			in->cli,
+			"%llu paths were in rare patterns that there was no room for, at most %llu in "
+			"one of them",
+			(unsigned long long)in->patterns.rare_paths,
+			(unsigned long long)in->patterns.rare_most);
 	if (t->lonely_returns || t->unfinished)
 		cli_note(in->cli,
 			 "%llu returns had no call and %llu calls no return: they are left out",

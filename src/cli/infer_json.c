@@ -205,6 +205,8 @@ static void summary(struct json_writer *w, const struct inferred *in)
 	json_put_u64(w, in->patterns.paths);
 	json_put_name(w, "patterns");
 	json_put_u64(w, in->patterns.n);
+	json_put_name(w, "paths_of_forgotten_patterns");
+	json_put_u64(w, in->patterns.rare_paths);
 	json_put_name(w, "lonely_returns");
 	json_put_u64(w, in->tally.pairing.lonely_returns);
 	json_put_name(w, "unfinished_calls");

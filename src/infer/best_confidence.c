@@ -14,6 +14,9 @@
 #define TEMPER       0.56   /* exponent of likelihood ratios */
 #define CROWD        8.0    /* candidates beyond which exchanges of several parents matter */
 #define DOUBT_SHARED 1.2    /* of the square of a node's mean doubt holds for its surest links */
+#define TRUST_LEAST  0.85   /* of likelihood ratios at a node that is hardly ever in doubt, */
+#define TRUST_DOUBT  4.0    /* more by its mean doubt, */
+#define TRUST_MOST   1.4    /* at the most */
 #define CERTAIN      0.999F /* nothing inferred is surer than this where there was a choice */
 
 float confidence_of(double others, uint32_t candidates)
@@ -22,18 +25,23 @@ float confidence_of(double others, uint32_t candidates)
 	return fminf((float)(1 / (1 + pow(others, TEMPER))), CERTAIN);
 }
 
-void confidence_cap(const struct view *v)
+void confidence_settle(const struct view *v)
 {
-	double doubt = 0;
+	double doubt = 0, trust;
 	float cap;
 
 	for (uint32_t c = 0; c < v->child_n; c++)
 		doubt += 1 - (double)v->confidence[c];
 	doubt /= v->child_n ? v->child_n : 1;
 	cap = (float)(1 - DOUBT_SHARED * doubt * doubt);
+	trust = fmin(TRUST_LEAST + TRUST_DOUBT * doubt, TRUST_MOST);
 	for (uint32_t c = 0; c < v->child_n; c++)
-		if (v->candidate_first[c + 1] > v->candidate_first[c] + 1)
-			v->confidence[c] = fminf(v->confidence[c], cap);
+		if (v->candidate_first[c + 1] > v->candidate_first[c] + 1 &&
+		    v->owner[c] != VIEW_NONE) {
+			double against = 1 / (double)v->confidence[c] - 1;
+
+			v->confidence[c] = fminf((float)(1 / (1 + pow(against, trust))), cap);
+		}
 }
 
 static bool contains(const struct view *v, uint32_t parent, uint32_t child)
@@ -101,6 +109,6 @@ int confidence_single(const struct single *s)
 									      v->candidate_first[c])
 					      : 1;
 	}
-	confidence_cap(v);
+	confidence_settle(v);
 	return 0;
 }

@@ -20,8 +20,9 @@ int confidence_chains(const struct repeat_model *m, const struct chains *c);
  * candidates: where they are many, exchanges of three and more count, too. */
 float confidence_of(double others, uint32_t candidates);
 
-/* Where many links of a node are in doubt, no margin makes one sure: it may be wrong together with
- * its neighbours.  Caps confidences by the node's mean doubt. */
-void confidence_cap(const struct view *v);
+/* Puts the confidences of a node's links in relation to each other.  Where hardly any is in doubt,
+ * the few that are are those that the delays fit badly: their ratios mean less.  Where many are, no
+ * margin makes one sure: it may be wrong together with its neighbours. */
+void confidence_settle(const struct view *v);
 
 #endif

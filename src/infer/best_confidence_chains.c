@@ -189,7 +189,7 @@ int confidence_chains(const struct repeat_model *m, const struct chains *c)
 				   : candidates > 1         ? confidence_of(others[i], candidates)
 							    : 1;
 	}
-	confidence_cap(v);
+	confidence_settle(v);
 	free(d.stops);
 	return r;
 }

@@ -520,9 +520,26 @@ static int process_node(struct run *r, uint32_t vertex, const struct set *v)
 	return e;
 }
 
+/* Of what a root sends, what begins in the time that counts; a part of a set, not to be freed. */
+static struct set roots_of(const struct run *r, uint32_t root)
+{
+	const struct convolution_options *o = r->options;
+	struct set t = r->by_sender[root];
+
+	if (o->roots_from_ns == 0 && o->roots_until_ns == 0)
+		return t;
+	while (t.n > 0 && r->events[t.at[0]].sent_ns < o->roots_from_ns) {
+		t.at++;
+		t.n--;
+	}
+	while (t.n > 0 && r->events[t.at[t.n - 1]].sent_ns >= o->roots_until_ns)
+		t.n--;
+	return t;
+}
+
 static int from_root(struct run *r, uint32_t root)
 {
-	const struct set *t = &r->by_sender[root];
+	const struct set begin = roots_of(r, root), *t = &begin;
 	struct vertex x = {.node = root, .parent = NAMES_NONE, .count = t->n};
 	struct set w = {0};
 	uint32_t vertex, child;

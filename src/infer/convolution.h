@@ -22,6 +22,8 @@ struct convolution_options {
 	int64_t longest_ns;   /* spikes beyond are not followed; 0: all are */
 	int64_t tolerance_ns; /* the paper's v; negative: as wide as the spike */
 	double n_sigma, s_sigma;
+	/* Messages of a root count from here and until before there; 0 and 0: all. */
+	int64_t roots_from_ns, roots_until_ns;
 	uint32_t root;                  /* a node; NAMES_NONE: all that only send, or the busiest */
 	double least_share;             /* of the root's messages: what is rarer is noise */
 	uint64_t least;                 /* messages; 0: 10 */

@@ -186,6 +186,9 @@ static int window_end(struct linking *s, int64_t cut_ns)
 		r = mode->link(s->state, &s->calls, cut_ns, s->links, &s->error);
 	if (r == 0)
 		r = patterns_add(s->patterns, &s->calls, s->links, done_ns, NULL);
+	if (r == 0)
+		r = patterns_bound(s->patterns, MAX((size_t)LINKING_PATTERN_LEAST,
+						    s->options.max_calls * LINKING_PATTERN_BYTES));
 	if (r == 0 && !(leaving = leaving_find(s, done_ns)))
 		r = -ENOMEM;
 	if (r == 0 && s->options.window)

@@ -16,7 +16,11 @@
 #include "infer/pairing.h"
 #include "infer/patterns.h"
 
-#define LINKING_MAX_CALLS 4000000 /* a window when nobody says; some 300 MB */
+#define LINKING_MAX_CALLS 4000000 /* a window when nobody says; some 250 MB */
+
+/* What patterns may take for each call that a window may have: a quarter of what the calls take. */
+#define LINKING_PATTERN_BYTES 16
+#define LINKING_PATTERN_LEAST (8 << 20)
 
 /* What has been decided for good, at the end of each window. */
 struct linking_window {

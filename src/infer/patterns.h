@@ -62,6 +62,8 @@ struct patterns {
 	struct map map;
 	struct arena arena;
 	uint64_t paths, calls; /* added */
+	uint64_t rare_paths;   /* of them, in patterns that were let go */
+	uint64_t rare_most;    /* paths in one of those */
 	uint64_t *hashes;      /* of the nodes' names */
 	size_t hash_n, hash_capacity;
 };
@@ -74,6 +76,10 @@ void patterns_done(struct patterns *p);
  * items and gets for each root its pattern, for all other calls PATTERN_NONE.  -ENOMEM. */
 int patterns_add(struct patterns *p, const struct calls *calls, const struct call_link *links,
 		 int64_t cut_ns, uint32_t *ret_pattern_of);
+
+/* Lets go of the patterns with the least latency in sum when all of them take more than that.
+ * -ENOMEM; nothing has changed then. */
+int patterns_bound(struct patterns *p, size_t most_bytes);
 
 /* The pattern of the same shape as one of another table (by the names of nodes), or NULL. */
 const struct pattern *patterns_find(const struct patterns *p, const struct patterns *other,

@@ -194,6 +194,11 @@ int patterns_alike(const struct patterns *p, struct patterns *ret, struct names 
 	if (r < 0) {
 		patterns_done(ret);
 		names_done(names);
+		return r;
 	}
-	return r;
+	ret->paths = p->paths;
+	ret->calls = p->calls;
+	ret->rare_paths = p->rare_paths;
+	ret->rare_most = p->rare_most;
+	return 0;
 }

@@ -15,6 +15,14 @@ void spread_done(struct spread *s)
 	*s = (struct spread){0};
 }
 
+size_t spread_bytes(const struct spread *s)
+{
+	if (s->n <= 3)
+		return 0;
+	return s->n <= SPREAD_BINNED_FROM ? SPREAD_BINNED_FROM * sizeof(*s->few)
+					  : SPREAD_BINS * sizeof(*s->bins);
+}
+
 /* log2 by the exponent and a parabola through the mantissa: right to 0.01, a fifth of a bin, and a
  * tenth of the price of log(). */
 static double log2_about(double x)

@@ -30,6 +30,9 @@ int spread_add(struct spread *s, int64_t value_ns);
 /* Adds all of `from`.  -ENOMEM. */
 int spread_merge(struct spread *s, const struct spread *from);
 
+/* What it has besides itself. */
+size_t spread_bytes(const struct spread *s);
+
 /* 0 when empty. */
 double spread_mean(const struct spread *s);
 double spread_sd(const struct spread *s);

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "infer/abstract_read.h"
-#include "infer/convolution.h"
+#include "infer/convolution_stream.h"
 #include "infer/generate.h"
 #include "infer/linking.h"
 #include "infer/pools.h"
@@ -109,6 +109,29 @@ static int convolve(struct scenario *s, bool fft)
 	return r;
 }
 
+static int convolve_stream(struct scenario *s)
+{
+	struct convolution_stream_options options = {.infer = CONVOLUTION_OPTIONS_DEFAULT,
+						     .nodes = &s->nodes,
+						     .max_messages = s->list.n / 3};
+	struct convolution_stream *stream;
+	struct message_sink sink;
+	struct error error = {0};
+	struct convolution c;
+	int r = convolution_stream_new(&options, &stream);
+
+	if (r < 0)
+		return r;
+	sink = convolution_stream_sink(stream);
+	r = sink.put(sink.context, s->list.at, s->list.n);
+	if (r == 0)
+		r = convolution_stream_finish(stream, &c, &error);
+	if (r == 0)
+		convolution_done(&c);
+	convolution_stream_free(stream);
+	return r;
+}
+
 static int skew(struct scenario *s)
 {
 	struct skew_estimate estimates[16];
@@ -156,6 +179,10 @@ static int scenario(void)
 		r = convolve(&s, false);
 	if (r == 0)
 		r = convolve(&s, true);
+	if (r == 0)
+		r = convolve_stream(&s);
+	if (r == 0)
+		r = patterns_bound(&s.patterns, 4096);
 	if (r == 0)
 		r = skew(&s);
 	if (r == 0)

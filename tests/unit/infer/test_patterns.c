@@ -215,9 +215,45 @@ static void the_one_in_ten_thousand_is_named(void **state)
 	trace_done(&t);
 }
 
+static void a_full_table_lets_go_of_what_takes_least_time(void **state)
+{
+	struct infer_options options = INFER_OPTIONS_DEFAULT;
+	struct buffer text = {0};
+	struct trace_text t;
+	uint64_t kept = 0;
+
+	/* A frequent pattern, a rare slow one, and a hundred quick ones that are met once. */
+	for (int i = 0; i < 200; i++)
+		buffer_printf(&text, "%d.0 CALL A B a%d\n%d.1 RET B A a%d\n", i, i, i, i);
+	buffer_printf(&text, "300 CALL A SLOW s\n350 RET SLOW A s\n");
+	for (int i = 0; i < 100; i++)
+		buffer_printf(&text, "%d.0 CALL A N%d n%d\n%d.001 RET N%d A n%d\n", 400 + i, i, i,
+			      400 + i, i, i);
+	buffer_byte(&text, 0);
+	trace_read(&t, (const char *)text.p);
+	trace_link(&t, &nesting_mode, &options);
+	assert_int_equal(t.patterns.n, 102);
+	assert_int_equal(patterns_bound(&t.patterns, 1 << 20), 0);
+	assert_int_equal(t.patterns.n, 102);
+
+	assert_int_equal(patterns_bound(&t.patterns, 40000), 0);
+	assert_int_equal(t.patterns.paths, 301);
+	for (size_t i = 0; i < t.patterns.n; i++)
+		kept += t.patterns.at[i].count;
+	assert_true(t.patterns.n < 50);
+	assert_int_equal(kept + t.patterns.rare_paths, 301);
+	assert_int_equal(t.patterns.rare_most, 1);
+	assert_int_equal(trace_pattern(&t, "A>B")->count, 200);
+	assert_true(trace_pattern(&t, "A>B")->hops[0].latency.n == 200);
+	assert_int_equal(trace_pattern(&t, "A>SLOW")->count, 1);
+	trace_done(&t);
+	buffer_done(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_table_lets_go_of_what_takes_least_time),
 		cmocka_unit_test(calls_that_overlap_stand_by_name),
 		cmocka_unit_test(time_is_told_apart_by_where_it_went),
 		cmocka_unit_test(tables_with_other_numbers_are_compared_by_name),
