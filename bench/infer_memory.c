@@ -3,6 +3,7 @@
  *
  *   bytes a message   what a window of twice the calls takes more, by the messages it has more
  *   flat              the most after all of the stream against the most after a tenth of it */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define STREAM    100000000 /* messages, when nobody says */
 #define WINDOW    500000    /* calls */
 #define PER_CALL  2         /* messages */
+#define MAPPED    (1 << 20) /* blocks of this size are given back to the system, as causet does */
 
 static const char spec_text[] =
 	"duration 10s\n"
@@ -96,8 +98,10 @@ static int measure(const struct run *run, struct spent *ret)
 	int status;
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		mallopt(M_MMAP_THRESHOLD, MAPPED);
 		_exit(stream(run) < 0);
+	}
 	if (pid < 0 || wait4(pid, &status, 0, &used) < 0 || status != 0) {
 		fprintf(stderr, "linking a stream failed\n");
 		return -1;

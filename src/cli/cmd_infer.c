@@ -1,5 +1,6 @@
 /* cli/cmd_infer.c - `causet infer`: causal paths from messages alone. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -21,6 +22,7 @@ struct infer_values {
 
 #define CONVOLUTION_MODE "convolution"
 #define DURATION_MAX     100000000000000000 /* three years */
+#define MAPPED_BYTES     (1 << 20)
 #define SMOOTH_MAX       100
 #define SETTLE_NS        1000000000 /* clocks rarely differ by more: a path is then complete */
 
@@ -520,6 +522,8 @@ static int infer_run(struct cli *cli, const void *values, int argc, char **argv)
 		return cli_usage(cli, "needs a file of messages; - is standard input");
 	if (argc > 0 && v->input.live)
 		return cli_usage(cli, "reads files or captures with --live, not both at once");
+	/* What a window needs for a while goes back to the system at once. */
+	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	inferred_init(&in, cli, v);
 	if (v->messages) {
 		code = messages_print(&in, v, argv, argc);

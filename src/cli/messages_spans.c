@@ -38,14 +38,21 @@ struct spans {
 struct span_key {
 	struct trace_id trace;
 	uint64_t id;
+	bool client; /* both ends of a call may have the same id: Zipkin's shared spans */
 };
+
+static bool is_client(const struct seen *x)
+{
+	return x->kind == KIND_CLIENT || x->kind == KIND_PRODUCER;
+}
 
 static bool same_span(const void *context, uint32_t value, const void *key)
 {
 	const struct seen *s = &((const struct spans *)context)->at[value];
 	const struct span_key *k = key;
 
-	return s->id == k->id && memcmp(&s->trace, &k->trace, sizeof(k->trace)) == 0;
+	return s->id == k->id && is_client(s) == k->client &&
+	       memcmp(&s->trace, &k->trace, sizeof(k->trace)) == 0;
 }
 
 static uint64_t key_hash(const struct span_key *k, uint64_t seed)
@@ -85,7 +92,7 @@ static int span_add(struct spans *s, const struct batch *b, const struct event *
 			 .end_ns = (int64_t)e->end_ns,
 			 .kind = e->kind,
 			 .name = NAMES_NONE};
-	struct span_key key = {e->trace_id, e->id1};
+	struct span_key key = {.trace = e->trace_id, .id = e->id1};
 	struct slice name = batch_text(b, e->name);
 	int r = node_of(s, batch_service(b, e), SLICE("unknown"), &x.service);
 
@@ -142,23 +149,35 @@ static int call_put(struct spans *s, const struct seen *client, const struct see
 	return r;
 }
 
-static bool is_client(const struct seen *x)
+static struct seen *find(struct spans *s, struct trace_id trace, uint64_t id, bool client)
 {
-	return x->kind == KIND_CLIENT || x->kind == KIND_PRODUCER;
+	struct span_key key = {trace, id, client};
+	uint32_t at =
+		id ? map_get(&s->map, key_hash(&key, s->map.seed), same_span, s, &key) : MAP_NONE;
+
+	return at == MAP_NONE ? NULL : &s->at[at];
+}
+
+/* The span of the caller: the other end of a shared span, or the parent. */
+static struct seen *caller_of(struct spans *s, const struct seen *x)
+{
+	struct seen *found = NULL;
+
+	if (x->kind == KIND_SERVER || x->kind == KIND_CONSUMER)
+		found = find(s, x->trace, x->id, true);
+	if (!found)
+		found = find(s, x->trace, x->parent, true);
+	if (!found)
+		found = find(s, x->trace, x->parent, false);
+	return found == x ? NULL : found;
 }
 
 static int served(struct spans *s, uint32_t at)
 {
-	struct seen *x = &s->at[at], *parent = NULL;
-	struct span_key key = {x->trace, x->parent};
-	uint32_t found = MAP_NONE, caller;
+	struct seen *x = &s->at[at], *parent = caller_of(s, x);
+	uint32_t caller;
 	int r;
 
-	if (x->parent)
-		found = map_get(&s->map, key_hash(&key, s->map.seed), same_span, s, &key);
-	/* Zipkin's shared spans: the client has the same id. */
-	if (found != MAP_NONE && found != at)
-		parent = &s->at[found];
 	if (parent && parent->service == x->service && x->kind != KIND_SERVER &&
 	    x->kind != KIND_CONSUMER)
 		return 0; /* inside one process */

@@ -91,19 +91,25 @@ int calls_order(const struct calls *calls, uint32_t **ret_new_index)
 	return 0;
 }
 
-int calls_renumber(struct calls *calls, const uint32_t *new_index, size_t left)
+void calls_forget(struct calls *calls, const uint32_t *new_index, size_t left)
 {
-	struct calls moved = {.n = left};
+	for (size_t i = 0; i < calls->n; i++)
+		if (new_index[i] != UINT32_MAX)
+			calls_move(calls, new_index[i], i);
+	calls->n = left;
+}
 
-	if (!reserve(&moved, left + left / 4 + 1) ||
-	    (calls->served && !vec_reserve(&moved.served, &moved.served_capacity,
-					   left + left / 4 + 1, sizeof(*moved.served)))) {
+int calls_reorder(struct calls *calls, const uint32_t *new_index)
+{
+	struct calls moved = {.n = calls->n};
+
+	if (!vec_reserve(&moved.at, &moved.capacity, calls->n + 1, sizeof(*moved.at)) ||
+	    (calls->served && !vec_reserve(&moved.served, &moved.served_capacity, calls->n + 1,
+					   sizeof(*moved.served)))) {
 		calls_done(&moved);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < calls->n; i++) {
-		if (new_index[i] == UINT32_MAX)
-			continue;
 		moved.at[new_index[i]] = calls->at[i];
 		if (moved.served)
 			moved.served[new_index[i]] = calls->served[i];

@@ -85,9 +85,12 @@ void calls_move(struct calls *calls, size_t to, size_t from);
  * -ENOMEM. */
 int calls_order(const struct calls *calls, uint32_t **ret_new_index);
 
-/* Gives each call its new number, UINT32_MAX to those that are to go; `left` stay.  -ENOMEM;
- * nothing has changed then. */
-int calls_renumber(struct calls *calls, const uint32_t *new_index, size_t left);
+/* Puts each call where new_index says.  -ENOMEM; nothing has changed then. */
+int calls_reorder(struct calls *calls, const uint32_t *new_index);
+
+/* Lets go of calls: new_index is UINT32_MAX for those; the others, `left` of them, move up in the
+ * order they have. */
+void calls_forget(struct calls *calls, const uint32_t *new_index, size_t left);
 
 void calls_done(struct calls *calls);
 

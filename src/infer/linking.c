@@ -71,41 +71,32 @@ static int links_extend(struct linking *s)
 	return 0;
 }
 
-/* Moves calls and links to their new places; after -ENOMEM the stream cannot go on. */
-static int renumber(struct linking *s, const uint32_t *new_index, size_t left)
+/* Modes want calls in order of start; a trace whose lines were not in order has others.  After
+ * -ENOMEM the stream cannot go on. */
+static int order(struct linking *s)
 {
-	size_t n = s->calls.n, capacity = left + left / 4 + 1;
-	struct call_link *links = malloc(capacity * sizeof(*links));
+	_cleanup_(freep)
+	uint32_t *new_index = NULL;
+	_cleanup_(freep)
+	struct call_link *links = NULL;
+	int r = calls_order(&s->calls, &new_index);
 
+	if (r < 0 || !new_index)
+		return r;
+	links = malloc(s->link_capacity * sizeof(*links));
 	if (!links || pairing_renumber(s->pairing, new_index) < 0 ||
-	    calls_renumber(&s->calls, new_index, left) < 0) {
-		free(links);
+	    calls_reorder(&s->calls, new_index) < 0)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < s->calls.n; i++) {
 		struct call_link l = s->links[i];
 
-		if (new_index[i] == GONE)
-			continue;
 		if (l.parent != LINK_NONE)
 			l.parent = new_index[l.parent];
 		links[new_index[i]] = l;
 	}
 	free(s->links);
-	s->links = links;
-	s->link_n = left;
-	s->link_capacity = capacity;
+	s->links = TAKE_PTR(links);
 	return 0;
-}
-
-/* Modes want calls in order of start; a trace whose lines were not in order has others. */
-static int order(struct linking *s)
-{
-	_cleanup_(freep)
-	uint32_t *new_index = NULL;
-	int r = calls_order(&s->calls, &new_index);
-
-	return r == 0 && new_index ? renumber(s, new_index, s->calls.n) : r;
 }
 
 /* Which calls have a root that returned before the cut?  Each walk up the parents stops where one
@@ -167,7 +158,20 @@ static int window_forget(struct linking *s, const bool *leaving)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->calls.n; i++)
 		new_index[i] = leaving[i] ? GONE : (uint32_t)left++;
-	return renumber(s, new_index, left);
+	if (pairing_renumber(s->pairing, new_index) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->calls.n; i++) {
+		struct call_link l = s->links[i];
+
+		if (new_index[i] == GONE)
+			continue;
+		if (l.parent != LINK_NONE)
+			l.parent = new_index[l.parent];
+		s->links[new_index[i]] = l;
+	}
+	calls_forget(&s->calls, new_index, left);
+	s->link_n = left;
+	return 0;
 }
 
 static int window_end(struct linking *s, int64_t cut_ns)

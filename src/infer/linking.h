@@ -18,8 +18,8 @@
 
 #define LINKING_MAX_CALLS 4000000 /* a window when nobody says; some 250 MB */
 
-/* What patterns may take for each call that a window may have: a quarter of what the calls take. */
-#define LINKING_PATTERN_BYTES 16
+/* What patterns may take for each call that a window may have: a sixth of what the calls take. */
+#define LINKING_PATTERN_BYTES 8
 #define LINKING_PATTERN_LEAST (8 << 20)
 
 /* What has been decided for good, at the end of each window. */

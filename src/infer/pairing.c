@@ -446,7 +446,7 @@ int pairing_finish(struct pairing *p)
 	p->slots_used = p->entry_n = p->linger_at = p->linger_n = 0;
 	p->free_entry = NO_ENTRY;
 	r = calls_order(p->calls, &new_index);
-	return r == 0 && new_index ? calls_renumber(p->calls, new_index, p->calls->n) : r;
+	return r == 0 && new_index ? calls_reorder(p->calls, new_index) : r;
 }
 
 static int sink_put(void *context, const struct message *messages, size_t n)

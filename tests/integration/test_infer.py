@@ -207,6 +207,23 @@ def test_spans_are_watched_as_if_on_the_wire(run, shop, tmp_path):
         assert abs(again[pattern.replace('C>', 'client>')] - count) <= 0.1 * count
 
 
+def test_both_ends_of_a_shared_span_are_one_call(run, tmp_path):
+    """Zipkin gives the span of a call one id on both sides; the callee's calls name it as their parent, too."""
+    spans = []
+    for i in range(30):
+        at = 1700000000000000 + i * 1000000
+        for id_, parent, kind, service, start, took in [
+                ('1', None, 'CLIENT', 'shop', 0, 9000), ('1', None, 'SERVER', 'cart', 1000, 7000),
+                ('2', '1', 'CLIENT', 'cart', 2000, 4000), ('2', '1', 'SERVER', 'stock', 3000, 2000)]:
+            spans.append({'traceId': f'{i + 1:032x}', 'id': id_.rjust(16, '0'), 'kind': kind, 'name': 'get', 'timestamp': at + start,
+                          'duration': took, 'localEndpoint': {'serviceName': service}}
+                         | ({'parentId': parent.rjust(16, '0')} if parent else {}) | ({'shared': True} if kind == 'SERVER' else {}))
+    (tmp_path / 'zipkin.json').write_text(json.dumps(spans))
+    out = lines(run('infer', tmp_path / 'zipkin.json', '--json').stdout)
+    assert {o['pattern']: o['count'] for o in out if 'pattern' in o} == {'shop>cart(stock)': 30}
+    assert out[-1]['summary']['calls'] == 60
+
+
 def test_an_access_log_is_read_by_its_pattern(run, tmp_path):
     log = tmp_path / 'web.log'
     log.write_text(''.join(f'10.0.0.7 [{1700000000 + i}.5] "GET /x" 200 0.25\n' for i in range(20)) + 'noise\n')
