@@ -11,7 +11,8 @@ struct radix_item {
 };
 
 /* Sorts by key; equal keys keep their order.  `spare` has room for n items and is overwritten.
- * One pass per byte in which keys differ. */
+ * One pass per byte in which keys differ, or of many keys two, unless their highest bits are mostly
+ * the same. */
 void radix_sort(struct radix_item *items, struct radix_item *spare, size_t n);
 
 #endif
