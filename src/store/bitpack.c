@@ -16,22 +16,50 @@ static inline void store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+/* Bits that wait to fill a byte: fewer than 8 between two values. */
+struct pack {
+	uint64_t word;
+	unsigned fill;
+	uint8_t *out;
+};
+
 /* A whole word is stored each time, and the next begins in its last byte that is not full: no
  * branch depends on where a value falls.  A shift by 64 - that is, 57 bits behind 7 - is made in
  * two. */
-#define PACK(values, n, base, width, out)                                                          \
+static inline void pack_put(struct pack *p, uint64_t bits, unsigned width)
+{
+	p->word |= bits << p->fill;
+	p->fill += width;
+	store64(p->out, p->word);
+	p->out += p->fill >> 3;
+	p->word = p->word >> (p->fill & 0x78) / 2 >> (p->fill & 0x78) / 2;
+	p->fill &= 7;
+}
+
+/* Narrow values go four or two at a time, as long as they and the bits that wait fit a word. */
+#define PACK_FOUR 14
+#define PACK_TWO  28
+
+#define PACK(values, n, base, width, to)                                                           \
 	do {                                                                                       \
-		uint64_t word = 0;                                                                 \
-		unsigned fill = 0;                                                                 \
+		struct pack p = {.out = (to)};                                                     \
+		unsigned w = (width);                                                              \
+		size_t i = 0;                                                                      \
                                                                                                    \
-		for (size_t i = 0; i < (n); i++) {                                                 \
-			word |= (uint64_t)((values)[i] - (base)) << fill;                          \
-			fill += (width);                                                           \
-			store64((out), word);                                                      \
-			(out) += fill >> 3;                                                        \
-			word = word >> (fill & 0x78) / 2 >> (fill & 0x78) / 2;                     \
-			fill &= 7;                                                                 \
-		}                                                                                  \
+		for (; w <= PACK_FOUR && i + 4 <= (n); i += 4)                                     \
+			pack_put(&p,                                                               \
+				 (uint64_t)((values)[i] - (base)) |                                \
+					 (uint64_t)((values)[i + 1] - (base)) << w |               \
+					 (uint64_t)((values)[i + 2] - (base)) << 2 * w |           \
+					 (uint64_t)((values)[i + 3] - (base)) << 3 * w,            \
+				 4 * w);                                                           \
+		for (; w > PACK_FOUR && w <= PACK_TWO && i + 2 <= (n); i += 2)                     \
+			pack_put(&p,                                                               \
+				 (uint64_t)((values)[i] - (base)) |                                \
+					 (uint64_t)((values)[i + 1] - (base)) << w,                \
+				 2 * w);                                                           \
+		for (; i < (n); i++)                                                               \
+			pack_put(&p, (uint64_t)((values)[i] - (base)), w);                         \
 	} while (0)
 
 void bitpack_encode(const uint64_t *values, size_t n, uint64_t base, unsigned width, uint8_t *out)

@@ -128,6 +128,38 @@ int column_encode_i64_in(struct column_codec *c, const int64_t *values, size_t n
 				      &context, out);
 }
 
+/* Codes that were packed as bits the last time: without the way through 64 bits.  1 if it was done.
+ */
+static int codes_as_before(struct column_codec *c, const uint32_t *codes, size_t n,
+			   struct buffer *out)
+{
+	uint32_t least = UINT32_MAX, most = 0;
+	unsigned width;
+	size_t size;
+	char *room;
+
+	if (n > COLUMN_MAX_VALUES || !column_hint_packs(c, n))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		least = MIN(least, codes[i]);
+		most = MAX(most, codes[i]);
+	}
+	if (least == most)
+		return 0;
+	column_hint_used(c);
+	width = bitpack_width(most - least);
+	size = bitpack_size(n, width);
+	buffer_byte(out, COLUMN_FOR);
+	buffer_byte(out, (char)width);
+	column_write_varint(out, least);
+	room = buffer_reserve(out, size + 8);
+	if (!room)
+		return -ENOMEM;
+	bitpack_encode_u32(codes, n, least, width, (uint8_t *)room);
+	out->n += size;
+	return out->failed ? -ENOMEM : 1;
+}
+
 static int encode_narrow(struct column_codec *c, const uint32_t *values, size_t n, unsigned flags,
 			 struct buffer *out)
 {
@@ -150,7 +182,9 @@ int column_encode_u32(struct column_codec *c, const uint32_t *values, size_t n, 
 
 int column_encode_codes(struct column_codec *c, const uint32_t *codes, size_t n, struct buffer *out)
 {
-	return encode_narrow(c, codes, n, COLUMN_CODES, out);
+	int r = codes_as_before(c, codes, n, out);
+
+	return r ? MIN(r, 0) : encode_narrow(c, codes, n, COLUMN_CODES, out);
 }
 
 int column_decode_u64_range(struct column_codec *c, struct slice block, size_t n, size_t first,

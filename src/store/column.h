@@ -47,7 +47,7 @@ void column_codec_level(struct column_codec *c, int level);
 #define COLUMN_HINTS 6
 struct column_hints {
 	struct column_hint {
-		uint8_t form, flags, left;
+		uint8_t form, flags, left, blocks;
 	} of[COLUMN_HINTS];
 };
 

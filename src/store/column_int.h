@@ -71,6 +71,7 @@ enum column_slot {
 	SLOT_WHOLE,     /* a block of which only a part is asked for */
 	SLOT_STEPS,     /* differences */
 	SLOT_DECODED,   /* 64-bit values on their way to 32 bits */
+	SLOT_BITS,      /* of numbers in LOG form */
 	SLOTS
 };
 
@@ -173,6 +174,11 @@ struct column_context {
 	uint32_t count;
 };
 
+/* Would the next block, of n codes, be packed as bits because the last was?  Then it may be written
+ * so, and the hint was used. */
+bool column_hint_packs(const struct column_codec *c, size_t n);
+void column_hint_used(struct column_codec *c);
+
 int column_integers_encode(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
 			   enum column_depth depth, const struct column_context *context,
 			   struct buffer *out);
@@ -187,8 +193,8 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 /* What column_log_write() needs, without what it would take.  False: LOG will not do. */
 bool column_log_prepare(struct column_codec *c, const uint64_t *values, size_t n,
 			const struct column_context *context);
-/* What the LOG form would take, in bits; its classes stay in SLOT_CLASSES for column_log_write().
- */
+/* What the LOG form would take, in bits; its classes and bits stay in SLOT_CLASSES and SLOT_BITS
+ * for column_log_write(). */
 double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
 		       const struct column_context *context);
 /* The same of classes by context: what they would take, in bits; how to write them, after that; and
@@ -202,8 +208,8 @@ int column_classes_read(struct column_codec *c, struct column_reader *r, size_t 
 			const struct column_context *context, uint8_t *out);
 
 void column_log_init(struct column_codec *c);
-int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
-		     const struct column_context *context, struct buffer *out);
+int column_log_write(struct column_codec *c, size_t n, const struct column_context *context,
+		     struct buffer *out);
 /* Values first … first + count - 1; context->of is needed up to there only. */
 int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
 		      const struct column_range *ranges, size_t range_n,

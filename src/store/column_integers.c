@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "store/bitpack.h"
 #include "store/column_int.h"
 
@@ -13,13 +14,17 @@
 #define SLOTS_SAMPLE 1024
 #define CODES_GAIN                                                                                 \
 	1.15 /* codes are read more than anything, and a few at a time: LOG must win more */
-#define LOG_BITS     6    /* below this many bits a value FOR is as good as LOG */
-#define DICT_REPEATS 2    /* a sampled value occurs this often, or no dictionary is tried */
-#define FOR_HEAD     12   /* bytes before the bits, at most */
-#define SCALE_LOOK   16   /* values looked at before all are tried for a common factor */
-#define PLANES_TRIED 8192 /* so few that asking zstd about them costs little */
-#define HINT_LEAST   64   /* values: below, weighing is cheap and chance rules */
-#define HINT_BLOCKS  7    /* that are written as the last one that was thought about */
+#define LOG_BITS         6    /* below this many bits a value FOR is as good as LOG */
+#define DICT_REPEATS     2    /* a sampled value occurs this often, or no dictionary is tried */
+#define FOR_HEAD         12   /* bytes before the bits, at most */
+#define SAMPLE_CODES     1024 /* codes looked at before zstd is asked */
+#define SLOTS_CODES_BITS 12
+#define SLOTS_CODES      (1u << SLOTS_CODES_BITS)
+#define SCALE_LOOK       16   /* values looked at before all are tried for a common factor */
+#define PLANES_TRIED     8192 /* so few that asking zstd about them costs little */
+#define HINT_LEAST       64   /* values: below, weighing is cheap and chance rules */
+#define HINT_BLOCKS      7 /* that are written as the last one that was thought about, at first … */
+#define HINT_BLOCKS_MOST 63 /* … and if it keeps being the same */
 
 struct outline {
 	uint64_t least, range;           /* of the values, in their order */
@@ -50,6 +55,15 @@ static struct outline outline_of(const uint64_t *values, size_t n, bool is_signe
 				.step_least = (uint64_t)step_least,
 				.step_range = (uint64_t)step_most - (uint64_t)step_least,
 				.runs = runs};
+}
+
+static bool all_same(const uint64_t *values, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && values[i] == values[0])
+		i++;
+	return i >= n;
 }
 
 /* Distinct values among a sample, in 1/1024 of it. */
@@ -223,7 +237,7 @@ static int write_form(struct column_codec *c, const uint64_t *values, size_t n,
 	case COLUMN_RUNS:
 		return write_runs(c, values, n, o->runs, flags, out);
 	case COLUMN_LOG:
-		return column_log_write(c, values, n, context, out);
+		return column_log_write(c, n, context, out);
 	default:
 		return write_for(values, n, o, out);
 	}
@@ -234,6 +248,32 @@ static bool may_pack_codes(const struct outline *o, unsigned flags)
 {
 	return !(flags & COLUMN_CODES) ||
 	       (o->range <= UINT32_MAX && o->least <= UINT32_MAX - o->range);
+}
+
+/* Would zstd find anything in these codes: some more frequent than others, or pairs that come
+ * again?  A guess on some of them. */
+static bool codes_repeat(const uint64_t *values, size_t n, uint64_t range)
+{
+	uint16_t count[SLOTS_CODES] = {0}, pair[SLOTS_CODES] = {0}; /* place + 1 */
+	size_t taken = n < SAMPLE_CODES ? n : SAMPLE_CODES, pairs = 0;
+	uint64_t squares = 0, equal;
+
+	for (size_t i = 0; i < taken; i++) {
+		uint64_t both = (i ? values[i - 1] : 0) * 0x9e3779b97f4a7c15ULL ^ values[i];
+		size_t at = both * 0xe7037ed1a0b428dbULL >> (64 - SLOTS_CODES_BITS),
+		       before = pair[at];
+
+		/* The n-th of a kind adds 2 n - 1 to the sum of squares. */
+		squares += 2 * (size_t)count[values[i] * 0x9e3779b97f4a7c15ULL >>
+					     (64 - SLOTS_CODES_BITS)]++ +
+			   1;
+		pairs += before > 1 && i > 0 && values[before - 1] == values[i] &&
+			 values[before - 2] == values[i - 1];
+		pair[at] = (uint16_t)(i + 1);
+	}
+	/* What equally likely codes would give. */
+	equal = taken + taken * taken / MIN(range + 1, (uint64_t)SLOTS_CODES);
+	return squares > equal + equal / 8 + 32 || pairs > taken / 32;
 }
 
 /* Writes a form whose size only zstd knows; 1 if it is smaller than `bits`, else takes it back. */
@@ -282,10 +322,33 @@ static struct column_hint *hint_next(struct column_codec *c, enum column_depth d
 	return at < COLUMN_HINTS ? &c->hints->of[at] : NULL;
 }
 
+bool column_hint_packs(const struct column_codec *c, size_t n)
+{
+	const struct column_hint *h;
+
+	if (!c->hints || c->hint_n >= COLUMN_HINTS || n < HINT_LEAST)
+		return false;
+	h = &c->hints->of[c->hint_n];
+	return h->left > 0 && h->form == COLUMN_FOR && h->flags == COLUMN_CODES;
+}
+
+void column_hint_used(struct column_codec *c)
+{
+	c->hints->of[c->hint_n++].left--;
+}
+
+/* The same again after being thought about: it is thought about less often. */
 static void hint_set(const struct job *j, enum column_form form)
 {
-	if (j->hint)
-		*j->hint = (struct column_hint){(uint8_t)form, (uint8_t)j->flags, HINT_BLOCKS};
+	struct column_hint *h = j->hint;
+	unsigned blocks = HINT_BLOCKS;
+
+	if (!h)
+		return;
+	if (h->form == form && h->flags == j->flags)
+		blocks = MIN(2 * h->blocks + 1, HINT_BLOCKS_MOST);
+	*h = (struct column_hint){(uint8_t)form, (uint8_t)j->flags, (uint8_t)blocks,
+				  (uint8_t)blocks};
 }
 
 static int job_packed(const struct job *j, double bits)
@@ -312,10 +375,8 @@ static int write_as_before(const struct job *j, const struct choice *plain)
 		return column_dict_try(j->c, j->values, j->n, plain->bits, j->out);
 	case COLUMN_PLANES:
 		return may_pack_codes(&j->outline, j->flags) ? job_packed(j, plain->bits) : 0;
-	case COLUMN_LOG:
-		return column_log_prepare(j->c, j->values, j->n, j->context)
-			       ? job_form(j, COLUMN_LOG)
-			       : 0;
+	case COLUMN_LOG: /* write_log_as_before() could not */
+		return 0;
 	default:
 		return job_form(j, plain->form);
 	}
@@ -337,14 +398,16 @@ static int try_numbers(const struct job *j, const struct choice *best)
 	int r = 0;
 
 	if (j->depth != DEPTH_PART && distinct * DICT_REPEATS < 1024) {
-		hint_set(j, COLUMN_DICT);
 		r = column_dict_try(j->c, j->values, j->n, best->bits, j->out);
+		if (r > 0)
+			hint_set(j, COLUMN_DICT);
 		/* The dictionary's table does not touch what LOG left behind. */
 	}
 	if (r != 0 || !planes_pay(j, distinct))
 		return r;
-	hint_set(j, COLUMN_PLANES);
 	r = job_packed(j, best->bits * 0.97);
+	if (r > 0)
+		hint_set(j, COLUMN_PLANES);
 	/* The classes were overwritten. */
 	if (r == 0 && best->form == COLUMN_LOG &&
 	    !column_log_prepare(j->c, j->values, j->n, j->context))
@@ -359,9 +422,11 @@ static int write_best(const struct job *j, struct choice best)
 	int r = 0;
 
 	/* Codes that zstd finds patterns in are not weighed further. */
-	if (codes && may_pack_codes(&j->outline, j->flags)) {
-		hint_set(j, COLUMN_PLANES);
+	if (codes && may_pack_codes(&j->outline, j->flags) &&
+	    (j->n < SAMPLE_CODES / 2 || codes_repeat(j->values, j->n, j->outline.range))) {
 		r = job_packed(j, best.bits * 0.97);
+		if (r > 0)
+			hint_set(j, COLUMN_PLANES);
 	}
 	if (r == 0 && best.bits > (double)j->n * LOG_BITS)
 		weigh(&best, COLUMN_LOG,
@@ -373,6 +438,24 @@ static int write_best(const struct job *j, struct choice best)
 		return r;
 	hint_set(j, best.form);
 	return job_form(j, best.form);
+}
+
+/* The same for LOG, which needs not know the range: 1 if it was done, with `before` bytes before
+ * it. */
+static int write_log_as_before(const struct job *j, size_t before)
+{
+	int r;
+
+	if (!j->hint || j->hint->left == 0 || j->hint->form != COLUMN_LOG ||
+	    j->hint->flags != j->flags || j->n < HINT_LEAST || all_same(j->values, j->n) ||
+	    !column_log_prepare(j->c, j->values, j->n, j->context))
+		return 0;
+	j->hint->left--;
+	r = column_log_write(j->c, j->n, j->context, j->out);
+	if (r < 0 || j->out->n - before <= j->n * sizeof(*j->values))
+		return r < 0 ? r : 1;
+	j->out->n = before; /* they are no longer what they were */
+	return 0;
 }
 
 int column_integers_encode(struct column_codec *c, const uint64_t *values, size_t n, unsigned flags,
@@ -389,18 +472,20 @@ int column_integers_encode(struct column_codec *c, const uint64_t *values, size_
 		return 0;
 	if (n > COLUMN_MAX_VALUES)
 		return -EINVAL;
-	j.outline = outline_of(values, n, flags & COLUMN_SIGNED);
-	if (j.outline.range == 0) {
+	if (all_same(values, n)) {
 		write_const(values[0], out);
 		return out->failed ? -ENOMEM : 0;
 	}
-	if (depth == DEPTH_TOP && !(flags & (COLUMN_CODES | COLUMN_BITS64)) &&
-	    j.outline.range >= 1000) {
+	if (depth == DEPTH_TOP && !(flags & (COLUMN_CODES | COLUMN_BITS64))) {
 		factor = factor_of(values, n);
 		if (factor > 1)
 			return write_scaled(c, values, n, factor, flags, context, out);
 	}
 	before = out->n;
+	r = write_log_as_before(&j, before);
+	if (r != 0)
+		return r < 0 ? r : out->failed ? -ENOMEM : 0;
+	j.outline = outline_of(values, n, flags & COLUMN_SIGNED);
 	plain = choose_plain(n, &j.outline, depth);
 	r = write_as_before(&j, &plain);
 	if (r == 0)

@@ -83,20 +83,45 @@ static double entropy(const uint8_t *bytes, size_t n)
 	return bits;
 }
 
-/* Fills SLOT_CLASSES; returns it, or NULL. */
+static inline void store64(uint8_t *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+/* Fills SLOT_CLASSES, and SLOT_BITS with the bits below the highest of each magnitude, one behind
+ * the other, so many bits; returns the classes, or NULL.  A whole word is stored each time and the
+ * next begins in its last byte that is not full. */
 static uint8_t *classes_of(struct column_codec *c, const uint64_t *values, size_t n,
 			   size_t *ret_bits)
 {
 	uint8_t *classes = n < MIN_VALUES ? NULL : column_scratch(c, SLOT_CLASSES, n);
-	size_t bits = 0;
+	uint8_t *from = classes ? column_scratch(c, SLOT_BITS, n * 8 + 16) : NULL, *to = from;
+	uint64_t word = 0;
+	unsigned fill = 0;
 
-	for (size_t i = 0; classes && i < n; i++) {
+	if (!to)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
 		struct cut cut = cut_of(values[i]);
 
 		classes[i] = cut.class;
-		bits += cut.bits;
+		if (__builtin_expect(cut.bits > 56, 0)) {
+			word |= (cut.low & 0xffffffff) << fill;
+			store64(to, word);
+			to += 4;
+			word >>= 32;
+			cut.low >>= 32;
+			cut.bits -= 32;
+		}
+		word |= cut.low << fill;
+		fill += cut.bits;
+		store64(to, word);
+		to += fill >> 3;
+		word >>= fill & 0x38;
+		fill &= 7;
 	}
-	*ret_bits = bits;
+	*ret_bits = (size_t)(to - from) * 8 + fill;
+	c->scratch[SLOT_BITS].n = (*ret_bits + 7) / 8;
 	return classes;
 }
 
@@ -126,46 +151,8 @@ double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
 	return (total + entropy(classes, n)) * 1.01 + (double)n * 0.1;
 }
 
-static inline void store64(uint8_t *p, uint64_t v)
-{
-	memcpy(p, &v, sizeof(v));
-}
-
-/* The bits below the highest of each magnitude, one behind the other.  A whole word is stored each
- * time and the next begins in its last byte that is not full. */
-static int write_bits(const uint64_t *values, size_t n, struct buffer *out)
-{
-	uint8_t *from, *to = (uint8_t *)buffer_reserve(out, n * 8 + 16);
-	uint64_t word = 0;
-	unsigned fill = 0;
-
-	if (!to)
-		return -ENOMEM;
-	from = to;
-	for (size_t i = 0; i < n; i++) {
-		struct cut cut = cut_of(values[i]);
-
-		if (__builtin_expect(cut.bits > 56, 0)) {
-			word |= (cut.low & 0xffffffff) << fill;
-			store64(to, word);
-			to += 4;
-			word >>= 32;
-			cut.low >>= 32;
-			cut.bits -= 32;
-		}
-		word |= cut.low << fill;
-		fill += cut.bits;
-		store64(to, word);
-		to += fill >> 3;
-		word >>= fill & 0x38;
-		fill &= 7;
-	}
-	out->n += (size_t)(to - from) + (fill > 0);
-	return 0;
-}
-
-int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
-		     const struct column_context *context, struct buffer *out)
+int column_log_write(struct column_codec *c, size_t n, const struct column_context *context,
+		     struct buffer *out)
 {
 	const uint8_t *classes = (const uint8_t *)c->scratch[SLOT_CLASSES].p;
 	bool related = context_pays(context, n);
@@ -176,7 +163,8 @@ int column_log_write(struct column_codec *c, const uint64_t *values, size_t n,
 		    : column_write_stream(c, classes, n, out);
 	if (r < 0)
 		return r;
-	return write_bits(values, n, out);
+	buffer_append(out, c->scratch[SLOT_BITS].p, c->scratch[SLOT_BITS].n);
+	return out->failed ? -ENOMEM : 0;
 }
 
 /* Up to 63 bits at any place, without reading behind the end: for the last few values. */

@@ -3,6 +3,9 @@
 #include "store/text_column_int.h"
 
 #include <stdlib.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/vec.h"
 #include "core/hash.h"
@@ -51,6 +54,41 @@ static uint32_t uuid_number(struct uuid_table *t, const uint8_t id[UUID_BYTES])
 
 /* --- finding UUIDs --- */
 
+#ifdef __SSE2__
+/* 16 lower-case hex digits to 8 bytes; false if one is none. */
+static inline bool hex16(__m128i c, uint8_t out[8])
+{
+	const __m128i zero = _mm_set1_epi8('0'), a = _mm_set1_epi8('a');
+	__m128i digit = _mm_sub_epi8(c, zero), letter = _mm_sub_epi8(c, a);
+	/* Below 10 or 6, without a sign. */
+	__m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit),
+		is_letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(5)), letter);
+	__m128i value =
+		_mm_or_si128(_mm_and_si128(is_digit, digit),
+			     _mm_and_si128(is_letter, _mm_add_epi8(letter, _mm_set1_epi8(10))));
+	__m128i pairs = _mm_or_si128(_mm_slli_epi16(value, 4), _mm_srli_epi16(value, 8));
+
+	pairs = _mm_and_si128(pairs, _mm_set1_epi16(0xff));
+	_mm_storel_epi64((__m128i *)(void *)out, _mm_packus_epi16(pairs, pairs));
+	return _mm_movemask_epi8(_mm_or_si128(is_digit, is_letter)) == 0xffff;
+}
+
+/* 8-4-4-4-12 lower-case hex digits at p. */
+static bool uuid_parse(const char *p, uint8_t out[UUID_BYTES])
+{
+	char hex[2 * UUID_BYTES];
+
+	if (p[8] != '-' || p[13] != '-' || p[18] != '-' || p[23] != '-')
+		return false;
+	memcpy(hex, p, 8);
+	memcpy(hex + 8, p + 9, 4);
+	memcpy(hex + 12, p + 14, 4);
+	memcpy(hex + 16, p + 19, 4);
+	memcpy(hex + 20, p + 24, 12);
+	return hex16(_mm_loadu_si128((const __m128i *)(const void *)hex), out) &&
+	       hex16(_mm_loadu_si128((const __m128i *)(const void *)(hex + 16)), out + 8);
+}
+#else
 static const int8_t digits[256] = {
 	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -75,6 +113,7 @@ static bool uuid_parse(const char *p, uint8_t out[UUID_BYTES])
 	}
 	return true;
 }
+#endif
 
 /* Where the first UUID at or behind `from` begins, or -1. */
 ptrdiff_t uuid_find(struct slice s, size_t from, uint8_t out[UUID_BYTES])
