@@ -17,8 +17,8 @@
 #include "store/split_trace.h"
 
 /* Rows of traces in the order of their starts lie all over the memory of the head.  So a trace is
- * looked at in three steps, some traces apart: which rows it has, and these are asked for; then
- * what they refer to; then it is written. */
+ * looked at in steps, some traces apart: where its runs are; which rows it has, and these are asked
+ * for; then what they refer to; then it is written. */
 #define AHEAD          8     /* traces; a power of two */
 #define AHEAD_ROWS     16    /* of each */
 #define AHEAD_CAPACITY 65536 /* rows of a trace; memory for more is given back at once */
@@ -144,12 +144,35 @@ static int trace_write(struct flush *f, uint32_t trace, struct gathered *of)
 	return r;
 }
 
+/* Each run of a trace says where the next one is: the chains of some traces are followed at the
+ * same time, a run of each while trace `i` is written. */
+static void walk_chains(const struct flush *f, size_t i, const struct run *walked[AHEAD])
+{
+	const struct runs *runs = &f->head->runs;
+
+	if (i + 2 * AHEAD < f->mark.traces)
+		runs_fetch(runs, f->order[i + 2 * AHEAD].value);
+	for (size_t k = 0; k < AHEAD; k++) {
+		if (!walked[k])
+			continue;
+		walked[k] = runs_next(runs, f->mark, walked[k]);
+		__builtin_prefetch(walked[k]);
+	}
+	walked[i % AHEAD] =
+		i + AHEAD + AHEAD / 2 < f->mark.traces
+			? runs_first(runs, f->mark, f->order[i + AHEAD + AHEAD / 2].value)
+			: NULL;
+	__builtin_prefetch(walked[i % AHEAD]);
+}
+
 static int rows_write(struct flush *f)
 {
+	const struct run *walked[AHEAD] = {NULL};
 	size_t n = f->mark.traces;
 	int r = 0;
 
 	for (size_t i = 0; i < n + AHEAD - 1 && r == 0; i++) {
+		walk_chains(f, i, walked);
 		if (i < n)
 			r = gather(f, f->order[i].value, &f->ahead[i % AHEAD]);
 		if (i >= AHEAD / 2 && i - AHEAD / 2 < n)

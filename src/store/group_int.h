@@ -39,6 +39,12 @@ struct loose_list {
 	uint32_t *before;
 	struct slice *chunks;
 	size_t column_capacity, before_capacity, chunk_capacity;
+	/* Rows say which list of attributes they have: list i is list_codes[list_first[i]] …
+	 * list_first[i + 1], as `codes`.  0: each attribute says its column. */
+	uint32_t list_n;
+	uint32_t *list_first, *list_codes;
+	uint32_t *row_lists; /* of a chunk, while it is decoded */
+	size_t list_capacity, list_code_capacity, row_list_capacity;
 
 	/* One chunk, decoded: its attributes, as indices into `columns`, or as columns where the
 	 * list is not cut. */

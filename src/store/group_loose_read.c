@@ -13,6 +13,9 @@ void loose_list_done(struct loose_list *l)
 	free(l->columns);
 	free(l->before);
 	free(l->chunks);
+	free(l->list_first);
+	free(l->list_codes);
+	free(l->row_lists);
 	free(l->codes);
 	free(l->places);
 	*l = (struct loose_list){0};
@@ -64,13 +67,58 @@ static int read_counts(struct segment_group *g, struct block_reader *r)
 	return r->failed;
 }
 
+/* Lengths become places; all lists together are no longer than the rows that have them, n. */
+static int read_lengths(struct loose_list *l, struct block_reader *r, size_t n)
+{
+	uint32_t at = 0;
+
+	if (!vec_reserve(&l->list_first, &l->list_capacity, (size_t)l->list_n + 1,
+			 sizeof(*l->list_first)))
+		return -ENOMEM;
+	block_get_u32(r, l->list_first, l->list_n);
+	for (uint32_t i = 0; i < l->list_n && !r->failed; i++) {
+		uint32_t length = l->list_first[i];
+
+		if (length == 0 || length > n - at)
+			return -EBADMSG;
+		l->list_first[i] = at;
+		at += length;
+	}
+	l->list_first[l->list_n] = at;
+	return r->failed;
+}
+
+static int read_lists(struct segment_group *g, struct block_reader *r, size_t n)
+{
+	struct loose_list *l = &g->list;
+	uint64_t lists = block_get_number(r);
+	uint32_t fields;
+	int e;
+
+	if (r->failed || lists == 0 || lists > g->zone->rows || n > COLUMN_MAX_VALUES)
+		return -EBADMSG;
+	l->list_n = (uint32_t)lists;
+	e = read_lengths(l, r, n);
+	if (e < 0)
+		return e;
+	fields = l->list_first[lists];
+	if (!vec_reserve(&l->list_codes, &l->list_code_capacity, fields, sizeof(*l->list_codes)))
+		return -ENOMEM;
+	block_get_codes(r, l->list_codes, fields, l->rows ? l->column_n : g->tables->column_n);
+	return r->failed;
+}
+
 static int read_list(struct segment_group *g, struct slice block, size_t n)
 {
 	struct block_reader r = {.codec = g->codec, .rest = block};
 	struct loose_list *l = &g->list;
 	uint64_t rows = block_get_number(&r);
-	int e = r.failed;
+	bool by_list = rows == LOOSE_BY_LIST;
+	int e;
 
+	if (by_list)
+		rows = block_get_number(&r);
+	e = r.failed;
 	if (e < 0)
 		return e;
 	if (rows && (rows < LOOSE_CHUNK_LEAST || rows > GROUP_MOST_ROWS))
@@ -84,6 +132,9 @@ static int read_list(struct segment_group *g, struct slice block, size_t n)
 		e = read_columns(g, &r, n);
 	if (e == 0 && rows)
 		e = read_counts(g, &r);
+	l->list_n = 0;
+	if (e == 0 && by_list)
+		e = read_lists(g, &r, n);
 	for (uint32_t i = 0; i < l->chunk_n && e == 0; i++)
 		if (!block_next(&r, &l->chunks[i]))
 			e = r.failed;
@@ -122,13 +173,45 @@ int group_check_list(struct segment_group *g)
 	return r == 0 && n != g->loose_n ? group_bad(g, "loose attributes") : r;
 }
 
+/* The attributes of rows first … end - 1 from the rows' lists. */
+static int read_row_lists(struct segment_group *g, struct slice block, uint32_t first, uint32_t end,
+			  uint32_t *out)
+{
+	struct loose_list *l = &g->list;
+	uint32_t rows = 0, at = 0;
+	int r;
+
+	for (uint32_t i = first; i < end; i++)
+		rows += g->tables->loose_n[g->zone->shapes[g->codes[i]]] > 0;
+	if (!vec_reserve(&l->row_lists, &l->row_list_capacity, (size_t)rows + 1,
+			 sizeof(*l->row_lists)))
+		return -ENOMEM;
+	r = column_decode_codes(g->codec, block, rows, l->list_n, l->row_lists);
+	for (uint32_t i = first; i < end && r == 0; i++) {
+		uint32_t n = g->tables->loose_n[g->zone->shapes[g->codes[i]]], list;
+
+		if (n == 0)
+			continue;
+		list = l->row_lists[at++];
+		if (l->list_first[list + 1] - l->list_first[list] != n)
+			return -EBADMSG;
+		memcpy(out, l->list_codes + l->list_first[list], n * sizeof(*out));
+		out += n;
+	}
+	return r;
+}
+
 /* The attributes of a chunk, n of them, as they are written. */
 static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
+	uint32_t first = chunk * l->rows,
+		 end = l->rows ? MIN(first + l->rows, g->zone->rows) : g->zone->rows;
 
 	if (n == 0)
 		return l->chunks[chunk].n ? -EBADMSG : 0;
+	if (l->list_n)
+		return read_row_lists(g, l->chunks[chunk], first, end, out);
 	return column_decode_codes(g->codec, l->chunks[chunk], n,
 				   l->rows ? l->column_n : g->tables->column_n, out);
 }

@@ -8,6 +8,7 @@
  * the end of the group, for the next. */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/group_writer.h"
 #include "store/packed_value.h"
@@ -17,10 +18,13 @@
 #define ROWS_PER_SKELETON 8
 #define LOOSE_LEAST_ROWS  256
 /* … and skeletons with fewer rows than this are given up. */
-#define SKELETON_LEAST_ROWS 4
+#define SKELETON_LEAST_ROWS 32
 #define AHEAD               8
-/* With fewer rows than one in so many of a known skeleton, LOOSE is taken without asking. */
+/* With fewer rows than one in so many of a known skeleton, LOOSE is taken without asking, … */
 #define LOOSE_HITS 16
+/* … which so many rows of a group tell if it was so in the last one. */
+#define LOOSE_LOOK_ROWS 32
+#define SHAPES_AT_ONCE  16
 
 static uint32_t prefix_text(struct attr *out, uint32_t n, uint32_t key, uint32_t code)
 {
@@ -139,17 +143,36 @@ static inline uint32_t *guess_slot(struct group_writer *g, const struct group_ro
 			   (GUESSES - 1)];
 }
 
-/* Has the row these words for its attributes?  Keys that the segment does not know yet are 0, as no
- * key but the empty one is. */
+/* Has the row these words for its attributes?  None of them is of the empty key: keys that the
+ * segment does not know yet look like it. */
 static inline bool has_keys(const uint32_t *strings, const struct attr *a, uint32_t n,
 			    const uint32_t *words)
 {
 	uint32_t differ = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		differ |= words[i] ^ field_word(strings[a[i].key], a[i].type);
+	for (const uint32_t *end = words + n; words < end; words++, a++) {
+		differ |= *words ^ field_word(strings[a->key], a->type);
 		__asm__("" : "+r"(differ)); /* in vectors it takes twice as many instructions */
 	}
+	return differ == 0;
+}
+
+/* Has the row what the skeleton says but for its fields?  Its resource and scope are known. */
+static inline bool has_head(const struct group_writer *g, const struct group_row *row,
+			    const struct skeleton *k)
+{
+	const struct remap *r = &g->dictionary.remaps[row->remap];
+	const uint32_t *words = skeleton_words(&g->shapes, k);
+	const struct event *e = row->e;
+	uint32_t differ;
+
+	differ = words[WORD_TYPE] ^ (e->type | (uint32_t)e->format << 8 | (uint32_t)e->bits << 16);
+	differ |= words[WORD_KIND] ^ (uint32_t)e->kind;
+	differ |= words[WORD_STATUS] ^ (uint32_t)e->status;
+	differ |= words[WORD_FLAGS] ^ e->flags;
+	differ |= words[WORD_RESOURCE] ^ (r->resources[e->resource] - 1);
+	differ |= words[WORD_SCOPE] ^ (r->scopes[e->scope] - 1);
+	differ |= words[WORD_FORM] ^ row->form;
 	return differ == 0;
 }
 
@@ -158,21 +181,13 @@ static inline bool has_skeleton(struct group_writer *g, const struct group_row *
 				const struct skeleton *k)
 {
 	struct remap *r = &g->dictionary.remaps[row->remap];
-	const uint32_t *words = skeleton_words(&g->shapes, k);
 	const struct event *e = row->e;
-	const struct attr *a = r->batch->attrs + e->attrs.first;
-	uint32_t differ, n = e->attrs.count;
+	uint32_t n = e->attrs.count;
 
 	if (k->field_n != n + 1 || k->rare || k->loose_n)
 		return false;
-	differ = words[WORD_TYPE] ^ (e->type | (uint32_t)e->format << 8 | (uint32_t)e->bits << 16);
-	differ |= words[WORD_KIND] ^ (uint32_t)e->kind;
-	differ |= words[WORD_STATUS] ^ (uint32_t)e->status;
-	differ |= words[WORD_FLAGS] ^ e->flags;
-	differ |= words[WORD_RESOURCE] ^ (r->resources[e->resource] - 1);
-	differ |= words[WORD_SCOPE] ^ (r->scopes[e->scope] - 1);
-	differ |= words[WORD_FORM] ^ row->form;
-	return differ == 0 && has_keys(r->strings, a, n, words + WORD_FIELDS + 1);
+	return has_head(g, row, k) && has_keys(r->strings, r->batch->attrs + e->attrs.first, n,
+					       skeleton_words(&g->shapes, k) + WORD_FIELDS + 1);
 }
 
 static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose);
@@ -181,18 +196,43 @@ static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row
  * or hashed for it. */
 static uint32_t find_skeleton(struct group_writer *g, const struct group_row *row)
 {
-	uint32_t *guess = guess_slot(g, row), at;
+	uint32_t *guess = guess_slot(g, row), at, n = row->e->attrs.count;
 
 	if (guess && *guess && has_skeleton(g, row, &g->shapes.skeletons[*guess - 1])) {
 		g->exact_hits++;
 		return *guess - 1;
 	}
 	at = get_skeleton(g, row, false);
-	if (!guess || at == NONE)
+	if (!guess || at == NONE || words_have_empty(g->words + WORD_FIELDS, n + 1))
 		return at;
 	guess = guess_slot(g, row); /* its keys are known now */
 	*guess = at + 1;
 	return at;
+}
+
+/* The same for a row whose attributes are LOOSE. */
+static uint32_t find_loose(struct group_writer *g, const struct group_row *row)
+{
+	const struct event *e = row->e;
+	struct remap *r = &g->dictionary.remaps[row->remap];
+	uint32_t resource = dictionary_resource(&g->dictionary, r, e->resource),
+		 scope = dictionary_scope(&g->dictionary, r, e->scope), n = e->attrs.count, *guess;
+	const struct skeleton *k;
+
+	if (e->extra || n == 0)
+		return get_skeleton(g, row, n > 0);
+	guess = &g->loose_guesses[(hash_fold((uint64_t)resource << 32 ^ (uint64_t)scope << 16 ^ n,
+					     0x9e3779b97f4a7c15ULL) ^
+				   hash_fold((uint64_t)row->form << 32 ^
+						     (uint64_t)(uint32_t)e->kind << 8 ^
+						     (uint32_t)e->status,
+					     0xe7037ed1a0b428dbULL)) &
+				  (GUESSES - 1)];
+	k = *guess ? &g->shapes.skeletons[*guess - 1] : NULL;
+	if (k && k->loose_n == n && k->field_n == n + 1 && has_head(g, row, k))
+		return *guess - 1;
+	*guess = get_skeleton(g, row, true) + 1; /* NONE becomes 0 */
+	return *guess - 1;
 }
 
 static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose)
@@ -258,7 +298,7 @@ static int loosen(struct group_writer *g)
 
 /* --- values --- */
 
-static int stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a)
+int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a)
 {
 	struct value_column *c = &g->shapes.columns[column];
 
@@ -285,45 +325,8 @@ static int stage(struct group_writer *g, struct remap *r, uint32_t column, const
 	else
 		c->numbers[c->n] = a->type == VALUE_BOOL ? a->boolean : a->bits;
 	c->n++;
+	c->code_room = c->by_code ? (uint32_t)MIN(c->capacity, (size_t)UINT32_MAX) : 0;
 	return 0;
-}
-
-/* The column of a LOOSE attribute: keys of texts are remembered by their code. */
-static uint32_t loose_column(struct group_writer *g, uint8_t level, uint32_t key, uint8_t type)
-{
-	uint32_t column;
-
-	if (type != VALUE_STRING || level != LEVEL_BLOCK)
-		return value_column_get(&g->shapes, level, field_word(key, type));
-	if (key >= g->column_of_key_n) {
-		size_t n = g->column_of_key_n;
-
-		if (!vec_reserve(&g->column_of_key, &g->column_of_key_capacity, (size_t)key + 1,
-				 sizeof(*g->column_of_key)))
-			return NONE;
-		g->column_of_key_n = g->column_of_key_capacity;
-		memset(g->column_of_key + n, 0,
-		       (g->column_of_key_n - n) * sizeof(*g->column_of_key));
-	}
-	if (g->column_of_key[key])
-		return g->column_of_key[key] - 1;
-	column = value_column_get(&g->shapes, level, field_word(key, type));
-	if (column != NONE)
-		g->column_of_key[key] = column + 1;
-	return column;
-}
-
-static int stage_loose(struct group_writer *g, struct remap *r, uint8_t type, const struct attr *a)
-{
-	uint32_t key = dictionary_string(&g->dictionary, r, a->key),
-		 column = loose_column(g, row_level(type), key, a->type);
-
-	if (column == NONE || (g->loose_n == g->loose_capacity &&
-			       !vec_reserve(&g->loose_codes, &g->loose_capacity, g->loose_n + 1,
-					    sizeof(*g->loose_codes))))
-		return -ENOMEM;
-	g->loose_codes[g->loose_n++] = column;
-	return stage(g, r, column, a);
 }
 
 static uint64_t fixed_nested(struct group_writer *g, struct remap *r, const struct attr *a)
@@ -355,33 +358,9 @@ static __attribute__((noinline)) int stage_other(struct group_writer *g,
 	case STEP_FIXED_NESTED:
 		*to = fixed_nested(g, r, a);
 		return 0;
-	case STEP_LOOSE:
-		return stage_loose(g, r, row->e->type, a);
 	default:
-		return stage(g, r, f->column, a);
+		return group_stage(g, r, f->column, a);
 	}
-}
-
-/* A LOOSE text whose key, column and code are known, as they are nearly always. */
-static bool stage_loose_code(struct group_writer *g, const uint32_t *strings, uint8_t type,
-			     const struct attr *a)
-{
-	uint32_t key = strings[a->key], code, column;
-	struct value_column *c;
-
-	if (!key || a->type != VALUE_STRING || key >= g->column_of_key_n ||
-	    row_level(type) != LEVEL_BLOCK || g->loose_n == g->loose_capacity)
-		return false;
-	code = strings[a->string];
-	column = g->column_of_key[key];
-	if (!code || !column)
-		return false;
-	c = &g->shapes.columns[column - 1];
-	if (!c->by_code || c->n == 0 || c->n == c->capacity)
-		return false;
-	c->codes[c->n++] = code;
-	g->loose_codes[g->loose_n++] = column - 1;
-	return true;
 }
 
 /* Puts n fields where they belong: FIXED values to `to`; returns the place behind the last, or NULL
@@ -422,11 +401,6 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 			else if (stage_other(g, row, f, a, to) < 0)
 				return NULL;
 			break;
-		case STEP_LOOSE:
-			if (!stage_loose_code(g, strings, row->e->type, a) &&
-			    stage_other(g, row, f, a, to) < 0)
-				return NULL;
-			break;
 		default:
 			if (stage_other(g, row, f, a, to) < 0)
 				return NULL;
@@ -436,9 +410,16 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 	return to;
 }
 
-/* Puts the row's values where they belong; returns its shape or NONE. */
-static uint32_t row_shape(struct group_writer *g, const struct group_row *row)
+/* A row whose values are where they belong; its shape is to be looked up. */
+struct staged {
+	size_t first; /* of its FIXED values */
+	uint32_t row, hash;
+};
+
+/* Puts the row's values where they belong, FIXED ones into g->values from `first` on. */
+static bool row_stage(struct group_writer *g, uint32_t number, size_t first, struct staged *out)
 {
+	const struct group_row *row = &g->rows[number];
 	const struct skeleton *k = &g->shapes.skeletons[row->skeleton];
 	const struct batch *b = g->dictionary.remaps[row->remap].batch;
 	const struct field *f = g->shapes.fields + k->field_first;
@@ -448,21 +429,29 @@ static uint32_t row_shape(struct group_writer *g, const struct group_row *row)
 	uint64_t *to;
 
 	/* One more: what is no FIXED value is written behind them and forgotten. */
-	if (k->field_n >= g->value_capacity &&
-	    !vec_reserve(&g->values, &g->value_capacity, (size_t)k->field_n + 1,
+	if (first + k->field_n >= g->value_capacity &&
+	    !vec_reserve(&g->values, &g->value_capacity, first + k->field_n + 1,
 			 sizeof(*g->values)))
-		return NONE;
+		return false;
 	if (e->extra)
 		prefix_n = row_prefix(b, e, prefix);
 	else
 		prefix[0] = (struct attr){.type = VALUE_STRING, .bits = e->name};
-	to = stage_fields(g, row, f, prefix, prefix_n, g->values);
-	if (to)
+	to = stage_fields(g, row, f, prefix, prefix_n, g->values + first);
+	/* Either all attributes are LOOSE or none is. */
+	if (to && k->loose_n) {
+		if (group_stage_loose(g, &g->dictionary.remaps[row->remap], row_level(e->type),
+				      b->attrs + e->attrs.first, e->attrs.count) < 0)
+			return false;
+	} else if (to)
 		to = stage_fields(g, row, f + prefix_n, b->attrs + e->attrs.first, e->attrs.count,
 				  to);
 	if (!to)
-		return NONE;
-	return shape_get(&g->shapes, row->skeleton, g->values);
+		return false;
+	*out = (struct staged){first, number,
+			       shape_hash(&g->shapes, row->skeleton, g->values + first)};
+	shape_fetch(&g->shapes, out->hash);
+	return true;
 }
 
 static int shape_note(struct group_writer *g, uint32_t row, uint32_t shape)
@@ -481,26 +470,58 @@ static int shape_note(struct group_writer *g, uint32_t row, uint32_t shape)
 	return 0;
 }
 
+/* Looks shapes up, those of some rows at a time: what one waits for in memory the others need not
+ * wait for. */
+static int shapes_note(struct group_writer *g, const struct staged *staged, uint32_t n)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		shape_fetch_row(&g->shapes, staged[i].hash);
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		uint32_t row = staged[i].row,
+			 shape = shape_get(&g->shapes, g->rows[row].skeleton,
+					   g->values + staged[i].first, staged[i].hash);
+
+		r = shape == NONE ? -ENOMEM : shape_note(g, row, shape);
+	}
+	return r;
+}
+
+static uint32_t row_skeleton(struct group_writer *g, uint32_t row)
+{
+	/* Where hardly any row has a known set of keys, the others are not asked. */
+	if (g->loose && row > (g->few_hits ? LOOSE_LOOK_ROWS : LOOSE_LEAST_ROWS) &&
+	    g->exact_hits < row / LOOSE_HITS)
+		return find_loose(g, &g->rows[row]);
+	return find_skeleton(g, &g->rows[row]);
+}
+
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 {
-	for (uint32_t i = p->first; i < p->first + p->rows; i++) {
+	struct staged staged[SHAPES_AT_ONCE];
+	uint32_t n = 0;
+	size_t values = 0;
+	int r = 0;
+
+	for (uint32_t i = p->first; i < p->first + p->rows && r == 0; i++) {
 		struct group_row *row = &g->rows[i];
 
-		/* Where hardly any row has a known set of keys, the others are not asked. */
-		if (g->loose && i > LOOSE_LEAST_ROWS && g->exact_hits < i / LOOSE_HITS)
-			row->skeleton = get_skeleton(g, row, true);
-		else
-			row->skeleton = find_skeleton(g, row);
+		row->skeleton = row_skeleton(g, i);
 		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
 			return -ENOMEM;
-		if (g->at_once) {
-			uint32_t shape = row_shape(g, row);
-
-			if (shape == NONE || shape_note(g, i, shape) < 0)
-				return -ENOMEM;
+		if (!g->at_once)
+			continue;
+		if (!row_stage(g, i, values, &staged[n++]))
+			return -ENOMEM;
+		values += g->shapes.skeletons[row->skeleton].fixed_n;
+		if (n == SHAPES_AT_ONCE || i + 1 == p->first + p->rows) {
+			r = shapes_note(g, staged, n);
+			n = 0;
+			values = 0;
 		}
 	}
-	return 0;
+	return r;
 }
 
 static void prefetch_row(const struct group_writer *g, const struct group_row *row)
@@ -521,15 +542,16 @@ int group_shapes_close(struct group_writer *g)
 	if (r == 0)
 		r = shapes_settle(g);
 	for (uint32_t i = 0; i < g->row_n && r == 0 && !g->at_once; i++) {
-		uint32_t shape;
+		struct staged staged;
 
 		if (i + AHEAD < g->row_n)
 			prefetch_row(g, &g->rows[i + AHEAD]);
-		shape = row_shape(g, &g->rows[i]);
-		r = shape == NONE ? -ENOMEM : shape_note(g, i, shape);
+		r = row_stage(g, i, 0, &staged) ? shapes_note(g, &staged, 1) : -ENOMEM;
 	}
 	g->at_once = true;
+	g->few_hits = g->exact_hits < g->row_n / LOOSE_HITS;
 	/* Skeletons may have successors now. */
 	memset(g->guesses, 0, GUESSES * sizeof(*g->guesses));
+	memset(g->loose_guesses, 0, GUESSES * sizeof(*g->loose_guesses));
 	return r == 0 ? dictionary_failed(&g->dictionary) : r;
 }

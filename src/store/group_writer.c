@@ -33,9 +33,11 @@ int group_writer_init(struct group_writer *g, const struct segment_options *opti
 	*g = (struct group_writer){.most_rows = options && options->group_rows
 							? MIN(options->group_rows, GROUP_MOST_ROWS)
 							: SEGMENT_GROUP_ROWS,
-				   .group = 1};
+				   .group = 1,
+				   .by_list = true};
 	shape_table_init(&g->shapes);
 	uuid_table_init(&g->uuids);
+	key_lists_init(&g->lists);
 	r = dictionary_init(&g->dictionary);
 	if (r < 0)
 		return r;
@@ -50,15 +52,17 @@ int group_writer_init(struct group_writer *g, const struct segment_options *opti
 	g->pieces = malloc(g->most_rows * sizeof(*g->pieces));
 	g->child = malloc(g->most_rows * sizeof(*g->child));
 	g->codes = malloc(g->most_rows * sizeof(*g->codes));
+	g->row_lists = malloc(g->most_rows * sizeof(*g->row_lists));
 	g->order = malloc(g->most_rows * sizeof(*g->order));
 	g->spare = malloc(g->most_rows * sizeof(*g->spare));
 	g->row_of_id = malloc(slots * sizeof(*g->row_of_id));
 	g->guesses = calloc(GUESSES, sizeof(*g->guesses));
+	g->loose_guesses = calloc(GUESSES, sizeof(*g->loose_guesses));
 	for (size_t i = 0; i < ARRAY_SIZE(stages); i++)
 		if (!(stages[i]->v = numbers(g)))
 			return -ENOMEM;
-	return g->rows && g->pieces && g->child && g->codes && g->order && g->spare &&
-			       g->row_of_id && g->guesses
+	return g->rows && g->pieces && g->child && g->codes && g->row_lists && g->order &&
+			       g->spare && g->row_of_id && g->guesses && g->loose_guesses
 		       ? 0
 		       : -ENOMEM;
 }
@@ -75,6 +79,7 @@ void group_writer_done(struct group_writer *g)
 		dictionary_done(&g->dictionary);
 	shape_table_done(&g->shapes);
 	uuid_table_done(&g->uuids);
+	key_lists_done(&g->lists);
 	text_encoder_done(&g->text);
 	arena_done(&g->arena);
 	column_codec_free(g->codec);
@@ -86,6 +91,9 @@ void group_writer_done(struct group_writer *g)
 	free(g->spare);
 	free(g->row_of_id);
 	free(g->guesses);
+	free(g->loose_guesses);
+	free(g->row_lists);
+	free(g->seen_lists);
 	free(g->loose_codes);
 	free(g->column_of_key);
 	free(g->words);
@@ -186,7 +194,9 @@ static int put_piece_ids(struct group_writer *g)
 {
 	struct trace_id *ids = (struct trace_id *)(void *)g->order;
 
-	_Static_assert(sizeof(*g->order) >= sizeof(*ids), "borrowed memory");
+	_Static_assert(sizeof(*g->order) >= sizeof(*ids) &&
+			       sizeof(*g->spare) >= 4 * sizeof(uint32_t),
+		       "borrowed memory");
 	for (uint32_t i = 0; i < g->piece_n; i++)
 		ids[i] = g->pieces[i].id;
 	return put_fixed(g, BLOCK_PIECE_ID, ids, sizeof(*ids), g->piece_n);
@@ -273,20 +283,42 @@ static int put_values(struct group_writer *g)
 	return r == 0 ? put_fixed(g, BLOCK_UUID, g->uuids.ids, UUID_BYTES, g->uuids.n) : r;
 }
 
-/* Numbers of the rows that have one in this block; a row's shape says how large it may be. */
-static int put_by_shape(struct group_writer *g, enum group_block id, const struct stage *s)
-{
-	uint32_t *shapes = (uint32_t *)g->child; /* no longer needed */
-	size_t from = block_open(g, id), n = 0;
+/* The shapes of the rows that have a number in the blocks by shape, for each of these blocks. */
+struct contexts {
+	uint32_t *durations, *times, *points;
+};
 
-	for (uint32_t i = 0; i < g->row_n; i++) {
-		shapes[n] = g->codes[i];
-		n += form_has(g->rows[i].form, id);
+static struct contexts fill_contexts(struct group_writer *g)
+{
+	/* Borrowed: it has room for four a row. */
+	uint32_t *durations = (uint32_t *)(void *)g->spare, *times = durations + g->most_rows,
+		 *points = times + g->most_rows;
+	struct contexts all = {durations, times, points};
+	const struct group_row *rows = g->rows;
+	const uint32_t *codes = g->codes;
+
+	for (uint32_t i = 0, n = g->row_n; i < n; i++) {
+		uint32_t form = rows[i].form, code = codes[i];
+
+		*durations = *times = *points = code;
+		durations += form_has(form, BLOCK_DURATION);
+		times += form_has(form, BLOCK_TIME);
+		points += form_has(form, BLOCK_TIME_POINT);
 	}
-	return n ? block_close(g, id, n, from,
-			       column_encode_i64_in(g->codec, (const int64_t *)s->v, n, shapes,
-						    (uint32_t)g->seen_shape_n, &g->blocks_out))
-		 : 0;
+	return all;
+}
+
+/* Numbers of the rows that have one in this block; a row's shape says how large it may be. */
+static int put_by_shape(struct group_writer *g, enum group_block id, const struct stage *s,
+			const uint32_t *shapes)
+{
+	size_t from = block_open(g, id);
+
+	return s->n ? block_close(g, id, s->n, from,
+				  column_encode_i64_in(g->codec, (const int64_t *)s->v, s->n,
+						       shapes, (uint32_t)g->seen_shape_n,
+						       &g->blocks_out))
+		    : 0;
 }
 
 static int put_loose(struct group_writer *g)
@@ -298,17 +330,20 @@ static int put_loose(struct group_writer *g)
 
 static int put_blocks(struct group_writer *g, size_t *ret_hot)
 {
+	struct contexts by;
 	int r = put_pieces(g);
 
 	if (r == 0)
 		r = put_shapes(g);
-	if (r == 0)
-		r = put_by_shape(g, BLOCK_DURATION, &g->durations);
+	if (r < 0)
+		return r;
+	by = fill_contexts(g);
+	r = put_by_shape(g, BLOCK_DURATION, &g->durations, by.durations);
 	*ret_hot = g->blocks_out.n;
 	if (r == 0)
-		r = put_by_shape(g, BLOCK_TIME, &g->times);
+		r = put_by_shape(g, BLOCK_TIME, &g->times, by.times);
 	if (r == 0)
-		r = put_by_shape(g, BLOCK_TIME_POINT, &g->point_times);
+		r = put_by_shape(g, BLOCK_TIME_POINT, &g->point_times, by.points);
 	if (r == 0)
 		r = put_piece_ids(g);
 	if (r == 0)
@@ -427,11 +462,16 @@ static void stages_clear(struct group_writer *g)
 
 static void begin_next(struct group_writer *g)
 {
-	for (size_t i = 0; i < g->touched_n; i++)
-		g->shapes.columns[g->touched[i]].n = 0;
+	for (size_t i = 0; i < g->touched_n; i++) {
+		struct value_column *c = &g->shapes.columns[g->touched[i]];
+
+		c->n = c->code_room = 0;
+	}
 	for (size_t i = 0; i < g->shapes.skeleton_n; i++)
 		g->shapes.skeletons[i].rows = 0;
 	g->touched_n = g->seen_n = g->seen_shape_n = g->loose_n = 0;
+	g->row_list_n = 0;
+	g->seen_list_n = 0;
 	g->new_skeletons = g->exact_hits = 0;
 	g->known_strings = g->dictionary.tables->strings;
 	g->blocks = g->errors = 0;
@@ -454,6 +494,8 @@ int group_writer_close(struct group_writer *g)
 	buffer_clear(&g->blocks_out);
 	g->block_n = 0;
 	r = group_shapes_close(g);
+	if (r == 0)
+		r = group_lists_close(g);
 	if (r == 0)
 		r = put_blocks(g, &hot);
 	column_codec_hints(g->codec, NULL);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/radix.h"
+#include "store/key_lists.h"
 #include "store/segment_dictionary.h"
 #include "store/shape_table.h"
 #include "store/text_column.h"
@@ -61,6 +62,7 @@ struct group_writer {
 	bool at_once;       /* behind the first group: shapes are found as rows come */
 	uint32_t new_skeletons; /* in this group */
 	uint32_t exact_hits;    /* rows of this group whose skeleton was known */
+	bool few_hits;          /* in the group before */
 
 	/* The rows gathered. */
 	struct group_row *rows;
@@ -78,8 +80,15 @@ struct group_writer {
 
 	/* Filled by group_shapes(). */
 	uint32_t *codes;
+	size_t loose_n; /* LOOSE attributes */
+	bool by_list;   /* rows say which list of them they have; else each says its column */
+	struct key_lists lists;
+	uint32_t *row_lists; /* of the rows that have some */
+	uint32_t row_list_n;
+	uint32_t *seen_lists; /* in this group */
+	size_t seen_list_n, seen_list_capacity;
 	uint32_t *loose_codes;
-	size_t loose_n, loose_capacity;
+	size_t loose_capacity;
 	uint32_t *column_of_key; /* for LOOSE texts of blocks: column + 1 */
 	size_t column_of_key_n, column_of_key_capacity;
 	size_t known_strings; /* in the dictionary when the group began */
@@ -92,7 +101,8 @@ struct group_writer {
 	size_t seen_n, seen_capacity;
 	uint32_t *seen_shapes;
 	size_t seen_shape_n, seen_shape_capacity;
-	uint32_t *guesses; /* GUESSES skeletons + 1, by what their rows look like */
+	/* GUESSES skeletons + 1, by what their rows look like: with keys, and without. */
+	uint32_t *guesses, *loose_guesses;
 	struct buffer packed;
 	struct radix_item *order, *spare;
 	uint64_t *idents; /* of shape_settle() */
@@ -125,6 +135,14 @@ void group_links(struct group_writer *g, struct piece_row *p);
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p);
 int group_shapes_close(struct group_writer *g);
 int shapes_settle(struct group_writer *g);
+/* Puts a value into a column.  -ENOMEM. */
+int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a);
+/* Puts all attributes of a row, which are LOOSE, into their columns and notes which these are.
+ * -ENOMEM. */
+int group_stage_loose(struct group_writer *g, struct remap *r, uint8_t level, const struct attr *a,
+		      uint32_t n);
+/* The group's rows are all there: were there too many lists?  -ENOMEM. */
+int group_lists_close(struct group_writer *g);
 /* Appends the block of LOOSE attributes, once the rows' codes are the group's own.  -ENOMEM. */
 int group_loose_write(struct group_writer *g, struct buffer *out);
 /* Classes for a new skeleton, whose first row this is. */

@@ -226,6 +226,11 @@ const struct run *runs_first(const struct runs *r, struct runs_mark mark, uint32
 	return first < mark.runs ? run_get(r, first) : NULL;
 }
 
+void runs_fetch(const struct runs *r, uint32_t trace)
+{
+	__builtin_prefetch(chain_get(r, trace));
+}
+
 const struct run *runs_next(const struct runs *r, struct runs_mark mark, const struct run *run)
 {
 	uint32_t next = atomic_load_explicit(&run->next, memory_order_acquire);

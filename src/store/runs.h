@@ -62,6 +62,9 @@ int64_t runs_start_ns(const struct runs *r, uint32_t trace);
 const struct run *runs_first(const struct runs *r, struct runs_mark mark, uint32_t trace);
 const struct run *runs_next(const struct runs *r, struct runs_mark mark, const struct run *run);
 
+/* Fetches what runs_first() looks at, for a call a while later. */
+void runs_fetch(const struct runs *r, uint32_t trace);
+
 struct batch *runs_batch(const struct runs *r, uint32_t batch); /* borrowed */
 uint64_t runs_seq(const struct runs *r, uint32_t batch);
 

@@ -82,6 +82,7 @@ enum group_block {
 /* Rows of a chunk of the list of loose entries; a reader takes any number that is not too small. */
 #define LOOSE_ROWS        1024
 #define LOOSE_CHUNK_LEAST 256
+#define LOOSE_BY_LIST     1 /* stands before that number where rows say which list they have */
 
 /* How a row's plain fields are kept: part of its shape. */
 enum row_form {
@@ -127,6 +128,16 @@ enum skeleton_word {
 static inline uint32_t field_word(uint32_t key, uint8_t type)
 {
 	return key << 4 | type;
+}
+
+/* Is one of these fields of the empty key? */
+static inline bool words_have_empty(const uint32_t *words, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		any |= words[i] >> 4 == 0;
+	return any;
 }
 
 /* Does the row's time stand in BLOCK_TIME_POINT? */

@@ -189,14 +189,12 @@ uint32_t skeleton_succeed(struct shape_table *t, uint32_t old, const uint8_t *cl
 
 /* --- shapes --- */
 
-uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *values)
+uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *values, uint32_t h)
 {
 	struct skeleton *k = &t->skeletons[skeleton];
 	size_t bytes = k->fixed_n * sizeof(*values);
 	struct slots *s = &t->by_values;
-	uint32_t h;
 
-	h = (uint32_t)(hash_bytes(values, bytes, t->seed + skeleton) >> 32);
 	for (size_t at = s->n ? h & (s->n - 1) : 0; s->n && s->slots[at].number != 0;
 	     at = (at + 1) & (s->n - 1)) {
 		const struct shape_row *shape;

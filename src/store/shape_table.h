@@ -64,7 +64,8 @@ struct value_column {
 		struct slice *texts;
 		uint32_t *codes;
 	};
-	size_t capacity; /* in the widest of them that the column may need */
+	size_t capacity;    /* in the widest of them that the column may need */
+	uint32_t code_room; /* so many codes, once the group has one; 0 without codes */
 };
 
 struct shape_row {
@@ -145,8 +146,35 @@ static inline uint32_t *skeleton_words(const struct shape_table *t, const struct
 /* Gives a field its class. */
 void field_set(struct field *f, uint8_t class, uint8_t type);
 
-/* The shape of a skeleton with these values, added if new.  UINT32_MAX when out of memory. */
-uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *values);
+/* The hash of a skeleton with these values. */
+static inline uint32_t shape_hash(const struct shape_table *t, uint32_t skeleton,
+				  const uint64_t *values)
+{
+	size_t bytes = t->skeletons[skeleton].fixed_n * sizeof(*values);
+
+	return (uint32_t)(hash_bytes(values, bytes, t->seed + skeleton) >> 32);
+}
+
+/* Fetches what shape_get() looks at first, for a call soon after. */
+static inline void shape_fetch(const struct shape_table *t, uint32_t hash)
+{
+	if (t->by_values.n)
+		__builtin_prefetch(&t->by_values.slots[hash & (t->by_values.n - 1)]);
+}
+
+/* What it looks at next. */
+static inline void shape_fetch_row(const struct shape_table *t, uint32_t hash)
+{
+	const struct slots *s = &t->by_values;
+	uint32_t number = s->n ? s->slots[hash & (s->n - 1)].number : 0;
+
+	if (number)
+		__builtin_prefetch(&t->shapes[number - 1]);
+}
+
+/* The shape of a skeleton with these values and their hash, added if new.  UINT32_MAX when out of
+ * memory. */
+uint32_t shape_get(struct shape_table *t, uint32_t skeleton, const uint64_t *values, uint32_t hash);
 
 /* The column for (level, key << 4 | type), added if new.  UINT32_MAX when out of memory. */
 uint32_t value_column_get(struct shape_table *t, uint8_t level, uint32_t field_word);

@@ -9,6 +9,7 @@
 #define GROUP_ROWS 4096
 #define KEYS       60
 #define VALUES     300
+#define LISTS      40 /* of keys, with kinds and flags at random */
 
 static void value_text(struct rng *rng, char *out, size_t size)
 {
@@ -26,8 +27,9 @@ static void value_text(struct rng *rng, char *out, size_t size)
 	}
 }
 
-/* Some rows have one set of keys, some one of their own, some a key twice. */
-static struct batch *mixed_keys(struct rng *rng)
+/* Some rows have one set of keys, some one of their own, some a key twice; or, with `lists`, one of
+ * so many lists. */
+static struct batch *mixed_keys(struct rng *rng, unsigned lists)
 {
 	struct batch *b = batch_new(0);
 
@@ -37,13 +39,16 @@ static struct batch *mixed_keys(struct rng *rng)
 		bool same = rng_below(rng, 3) == 0;
 		struct attr_range range = {(uint32_t)b->attr_n, 9};
 		uint32_t name = batch_string(b, same ? SLICE("same") : SLICE("other"));
+		unsigned list = lists ? (unsigned)rng_below(rng, lists) : 0;
 		struct event *e;
 
 		for (unsigned a = 0; a < range.count; a++) {
 			char key[24], value[64];
 
 			snprintf(key, sizeof(key), "key-%u",
-				 same ? a : (unsigned)rng_below(rng, KEYS));
+				 same    ? a
+				 : lists ? (list * 7 + a * 3) % KEYS
+					 : (unsigned)rng_below(rng, KEYS));
 			value_text(rng, value, sizeof(value));
 			if (a == 5)
 				batch_attr_int(b, slice_cstr(key), (int64_t)rng_below(rng, VALUES));
@@ -54,6 +59,8 @@ static struct batch *mixed_keys(struct rng *rng)
 		*e = (struct event){.id1 = rng_next(rng) | 1,
 				    .time_ns = 1700000000000000000ULL + rng_below(rng, 1000000000),
 				    .name = name,
+				    .kind = lists && !same ? (int32_t)rng_below(rng, 6) : 0,
+				    .flags = lists && !same ? (uint32_t)rng_below(rng, 8) : 0,
 				    .attrs = range};
 		e->end_ns = e->time_ns + rng_below(rng, 1000000);
 		store_be64(e->trace_id.b + 8, 1 + i / 10);
@@ -62,19 +69,20 @@ static struct batch *mixed_keys(struct rng *rng)
 	return b;
 }
 
-static struct segment *make(struct pile *p, const char *dir, uint64_t number, unsigned seed)
+static struct segment *make(struct pile *p, const char *dir, uint64_t number, unsigned seed,
+			    unsigned lists)
 {
 	struct rng rng = {seed};
 
-	pile_add(p, mixed_keys(&rng));
+	pile_add(p, mixed_keys(&rng, lists));
 	pile_write(p, dir, number, GROUP_ROWS);
 	return pile_open(dir, number);
 }
 
-static void some_rows_are_what_all_rows_say(void **state)
+static void assert_parts(const char *dir, unsigned lists)
 {
 	struct pile p = {0};
-	struct segment *s = make(&p, *state, 1, 3);
+	struct segment *s = make(&p, dir, 1, 3, lists);
 	struct rng rng = {7};
 
 	for (uint32_t number = 0; number < segment_info(s)->groups; number++) {
@@ -119,7 +127,7 @@ static int by_number(const void *a, const void *b)
 static void few_rows_are_what_all_rows_say(void **state)
 {
 	struct pile p = {0};
-	struct segment *s = make(&p, *state, 4, 13);
+	struct segment *s = make(&p, *state, 4, 13, LISTS);
 	struct segment_group *g = NULL;
 	struct rng rng = {17};
 
@@ -161,6 +169,12 @@ static void few_rows_are_what_all_rows_say(void **state)
 	pile_done(&p);
 }
 
+static void some_rows_are_what_all_rows_say(void **state)
+{
+	assert_parts(*state, 0);
+	assert_parts(*state, LISTS);
+}
+
 /* Rows that have the text under the key, from the rows themselves; each as often as it has it. */
 static uint32_t rows_with(const struct event_set *set, struct slice key, struct slice text,
 			  uint32_t *out)
@@ -191,11 +205,11 @@ static uint32_t keys_of(const struct event_set *set, uint32_t row, struct slice 
 	return n;
 }
 
-static void values_are_found_where_they_stand(void **state)
+static void assert_found(const char *dir, unsigned lists)
 {
 	static uint32_t expected[ROWS * 9], rows[ROWS * 9];
 	struct pile p = {0};
-	struct segment *s = make(&p, *state, 2, 5);
+	struct segment *s = make(&p, dir, 2, 5, lists);
 	struct rng rng = {11};
 	size_t found = 0, loose = 0;
 
@@ -267,7 +281,7 @@ static void assert_bare(struct event_ref all, struct event_ref bare)
 static void bare_rows_are_rows_without_attributes(void **state)
 {
 	struct pile p = {0};
-	struct segment *s = make(&p, *state, 3, 5);
+	struct segment *s = make(&p, *state, 3, 5, 0);
 	struct rng rng = {9};
 	struct segment_group *whole;
 	struct event_set all = {0};
@@ -298,6 +312,12 @@ static void bare_rows_are_rows_without_attributes(void **state)
 	group_close(whole);
 	segment_unref(s);
 	pile_done(&p);
+}
+
+static void values_are_found_where_they_stand(void **state)
+{
+	assert_found(*state, 0);
+	assert_found(*state, LISTS);
 }
 
 int main(void)

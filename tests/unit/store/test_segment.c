@@ -308,6 +308,33 @@ static void many_threads_read_while_tables_come_and_go(void **state)
 	pile_done(&p);
 }
 
+/* A key that the segment has not seen is not the empty one, which it has. */
+static void a_new_key_is_not_the_empty_one(void **state)
+{
+	static const char *const keys[] = {"", "new", "", "newer"};
+	struct batch *b = batch_new(0);
+	struct pile p = {0};
+	struct segment *s;
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint32_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct event *e;
+
+		batch_attr_string(b, slice_cstr(keys[i]), SLICE("value"));
+		e = batch_event(b);
+		*e = (struct event){.id1 = 1 + i, .time_ns = 1 + i, .end_ns = 9, .attrs = {i, 1}};
+		e->trace_id.b[0] = 7;
+	}
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(&p, b);
+	pile_write(&p, *state, 10, 64);
+	s = pile_open(*state, 10);
+	assert_all_there(&p, s);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 /* 97 keys at random, 1,000 values: nothing to make a shape of. */
 static struct batch *random_keys(struct rng *rng, size_t rows)
 {
@@ -370,6 +397,7 @@ int main(void)
 		cmocka_unit_test(ids_that_look_alike_are_all_found),
 		cmocka_unit_test(many_threads_read_while_tables_come_and_go),
 		cmocka_unit_test(random_sets_of_keys_are_kept_loose),
+		cmocka_unit_test(a_new_key_is_not_the_empty_one),
 	};
 
 	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
