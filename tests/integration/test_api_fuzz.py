@@ -104,6 +104,8 @@ ROUTES = {
     ('GET', '/api/v1/traces/{id}', 'http'): {'format': 'otlp-json', 'offset': '1'},
     ('GET', '/api/v1/bulk', 'http'): OURS,
     ('GET', '/api/v1/export', 'http'): OURS,
+    ('GET', '/api/v1/alerts', 'http'): {'name': 'slow'},
+    ('DELETE', '/api/v1/alerts/{name}', 'http'): NONE,
     ('DELETE', '/api/query/{id}', 'http'): NONE,
     ('DELETE', '/api/tracepoints/{name}', 'http'): NONE,
     ('GET', '/api/v1/alerts', 'http'): {'name': ''},
@@ -120,6 +122,8 @@ TOOL = {'trace_id': TRACE, 'span_id': 'beef0000000000cd', 'span_ids': ['beef0000
         'order': 'slowest', 'limit': 5, 'max_spans': 5, 'depth': 2, 'max_bytes': 4096, 'cursor': '00.1', 'query': '{ status = error }',
         'dialect': 'traceql', 'step': '10s', 'live': True, 'selected': '{ status = error }', 'rest': '{ }', 'name': 'span.group',
         'root_name': 'op1', 'topic': 'Series', 'find': 'rate'}
+ALERT = {'name': 'slow', 'query': '{ } | quantile_over_time(duration, .99) by (name)', 'when': '>', 'threshold': '500ms', 'over': '5m', 'for': '10m',
+         'every': '1h', 'delay': '10s', 'repeat': '4h', 'webhook': 'http://127.0.0.1:9/', 'labels': {'a': 'b'}, 'annotations': {'a': 'b'}}
 # (path, a body that makes sense)
 BODIES = {
     '/api/v3/traces': V3_BODY,
@@ -130,6 +134,8 @@ BODIES = {
     '/api/tracepoints': {'text': 'Tracepoint Fuzz = { }'},
     '/api/v1/alerts': RULE,
     '/api/v1/alerts/test': RULE,
+    '/api/v1/alerts': ALERT,
+    '/api/v1/alerts/test': ALERT,
     '/api/v1/tools/{name}': TOOL,
     '/api/mcp': {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {'name': 'search', 'arguments': {'limit': 5}}},
     '/api/v1/backup': {},
