@@ -8,6 +8,7 @@
 #include "fs_failing.h"
 #include "fs_recording.h"
 #include "sampling/second.h"
+#include "store/segment_int.h"
 #include "store/store_backup.h"
 #include "store/store_repair.h"
 
@@ -159,22 +160,41 @@ static bool has(const char *dir, const char *name, size_t size)
 	return stat(path_in(dir, name, path), &st) == 0 && (size_t)st.st_size == size;
 }
 
+/* What is wrong with the file. */
+enum wrong {
+	WRONG_BYTE,  /* one, somewhere */
+	WRONG_INDEX, /* one, in a segment's index: its rows can be read */
+	WRONG_GONE,
+};
+
+static uint64_t wrong_at(struct fs *fs, int fd, enum wrong wrong, uint64_t size)
+{
+	struct segment_footer footer;
+
+	if (wrong != WRONG_INDEX)
+		return size / 3;
+	assert_int_equal(fs_read_all(fs, fd, &footer, sizeof(footer), size - sizeof(footer)), 0);
+	assert_true(footer.sections[SECTION_INDEX].bytes > 0);
+	return footer.sections[SECTION_INDEX].offset;
+}
+
 /* Damages the file through the file system, durably. */
-static size_t damage(struct disk *d, const char *name, int kind)
+static size_t damage(struct disk *d, const char *name, enum wrong wrong)
 {
 	struct fs *fs = fs_recording_fs(d->recording);
 	char path[192], byte;
 	int fd = fs_open(fs, path_in(d->dir, name, path), O_RDWR, 0);
-	uint64_t size;
+	uint64_t size, at;
 
 	assert_true(fd >= 0);
 	assert_int_equal(fs_size(fs, fd, &size), 0);
-	assert_int_equal(fs_pread(fs, fd, &byte, 1, size / 3), 1);
+	at = wrong_at(fs, fd, wrong, size);
+	assert_int_equal(fs_pread(fs, fd, &byte, 1, at), 1);
 	byte ^= 0x55;
-	assert_int_equal(fs_write_all(fs, fd, &byte, 1, size / 3), 0);
+	assert_int_equal(fs_write_all(fs, fd, &byte, 1, at), 0);
 	assert_int_equal(fs_sync(fs, fd), 0);
 	fs_close(fs, fd);
-	if (kind == 1) {
+	if (wrong == WRONG_GONE) {
 		assert_int_equal(fs_unlink(fs, path), 0);
 		assert_int_equal(fs_sync_dir(fs, path_in(d->dir, "store", path)), 0);
 	}
@@ -183,12 +203,16 @@ static size_t damage(struct disk *d, const char *name, int kind)
 
 static const struct repair_case {
 	const char *file;
-	int kind;   /* 0: a byte is wrong, 1: it is gone */
-	bool loses; /* rows */
+	enum wrong wrong;
+	size_t loses;      /* traces */
+	const char *aside; /* where the damaged file is kept, or NULL */
 } repair_cases[] = {
-	{"store/seg-0000000000000002.cst", 0, true},
-	{"store/MANIFEST", 0, false},
-	{"store/MANIFEST", 1, false},
+	{"store/seg-0000000000000002.cst", WRONG_BYTE, TRACES / 4,
+	 "store/set-aside/seg-0000000000000002.cst"},
+	{"store/seg-0000000000000002.cst", WRONG_INDEX, 0,
+	 "store/set-aside/seg-0000000000000002.cst"},
+	{"store/MANIFEST", WRONG_BYTE, 0, "store/set-aside/MANIFEST"},
+	{"store/MANIFEST", WRONG_GONE, 0, NULL},
 };
 
 static void disk_broken(struct disk *d, const struct repair_case *c, size_t *ret_size)
@@ -199,7 +223,7 @@ static void disk_broken(struct disk *d, const struct repair_case *c, size_t *ret
 	s = disk_open(d);
 	fill(s);
 	store_close(s);
-	*ret_size = damage(d, c->file, c->kind);
+	*ret_size = damage(d, c->file, c->wrong);
 }
 
 static int repair(const char *dir, struct fs *fs)
@@ -224,42 +248,37 @@ static void repair_again(const char *dir, const void *context)
 
 	assert_int_equal(repair(dir, fs_real()), 0);
 	assert_held(dir, &r->expected);
-	if (r->c->loses) /* nothing is thrown away */
-		assert_true(has(dir, "store/set-aside/seg-0000000000000002.cst", r->size));
+	if (r->c->aside) /* nothing is thrown away */
+		assert_true(has(dir, r->c->aside, r->size));
 }
 
-static void repaired_init(struct repaired *r, const struct repair_case *c, struct disk *d)
+/* Breaks a store and repairs it; what is recorded from *ret_from on is the repair. */
+static void repaired_init(struct repaired *r, const struct repair_case *c, struct disk *d,
+			  size_t *ret_from)
 {
 	struct store *s;
 	size_t lost = 0;
 
 	*r = (struct repaired){.c = c};
 	disk_broken(d, c, &r->size);
+	*ret_from = fs_recording_length(d->recording);
 	assert_int_equal(repair(d->dir, &d->failing.fs), 0);
 	s = engine_at(d->dir, (struct engine_options){0});
 	r->expected = held_by(s);
 	store_close(s);
 	for (uint32_t i = 0; i < TRACES; i++)
 		lost += r->expected.rows[i] < 2;
-	assert_true(c->loses ? lost <= TRACES / 4 : lost == 0);
+	assert_int_equal(lost, c->loses);
 }
 
 static void a_repair_that_the_power_interrupts_is_done_again(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(repair_cases); i++) {
-		struct repaired r = {.c = &repair_cases[i]};
+		struct repaired r;
 		struct disk d;
 		size_t from;
 
-		disk_broken(&d, r.c, &r.size);
-		from = fs_recording_length(d.recording);
-		assert_int_equal(repair(d.dir, &d.failing.fs), 0);
-		{
-			struct store *s = disk_open(&d);
-
-			r.expected = held_by(s);
-			store_close(s);
-		}
+		repaired_init(&r, &repair_cases[i], &d, &from);
 		each_failure(&d, from, repair_again, &r);
 		disk_done(&d);
 	}
@@ -271,8 +290,9 @@ static void a_repair_of_which_any_call_fails_is_done_again(void **state)
 		struct repaired r;
 		struct disk d;
 		bool failed = true;
+		size_t from;
 
-		repaired_init(&r, &repair_cases[i], &d);
+		repaired_init(&r, &repair_cases[i], &d, &from);
 		disk_done(&d);
 		for (uint64_t n = 1; failed; n++) {
 			disk_broken(&d, r.c, &r.size);
