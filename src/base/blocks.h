@@ -2,10 +2,10 @@
  * about the order in which it came.
  *
  * Blocks lie one behind the other in chunks of CHUNK_BYTES, which the system gives as one large
- * page if it can: a page fault every two megabytes instead of every four kilobytes, and one entry
- * in the processor's tables for all of it.  A chunk is used again when its last block has gone: the
- * system would clear it once more, which costs as much as filling it.  Any thread may call anything
- * here. */
+ * page if it can, and as long as that is not slow: a page fault every two megabytes instead of
+ * every four kilobytes, and one entry in the processor's tables for all of it.  A chunk is used
+ * again when its last block has gone: the system would clear it once more, which costs as much as
+ * filling it.  Any thread may call anything here. */
 #ifndef CAUSET_BASE_BLOCKS_H
 #define CAUSET_BASE_BLOCKS_H
 
