@@ -95,8 +95,7 @@ static struct sim sim_run(const struct sim_node *nodes, uint32_t paths, double g
 		sim_call(&s, SIM_CLIENT, 1, now, LINK_NONE);
 	}
 	s.truth = calloc(s.calls.n, sizeof(*s.truth));
-	if (calls_order(&s.calls, &place) < 0 ||
-	    (place && calls_reorder(&s.calls, place) < 0))
+	if (calls_order(&s.calls, &place) < 0 || (place && calls_reorder(&s.calls, place) < 0))
 		abort();
 	for (uint32_t i = 0; i < s.calls.n; i++) {
 		uint32_t parent = (uint32_t)s.calls.at[i].id;
