@@ -211,7 +211,9 @@ int shape_answers_get(struct shape_answers *a, uint32_t shape,
 		*known = ANSWERS_DIFFER;
 		return ask(context, shape, ret_answer);
 	}
-	hash = hash_bytes(s.words, s.n * sizeof(*s.words), a->by_words.seed);
+	hash = a->by_words.seed;
+	for (uint32_t i = 0; i < s.n; i++)
+		hash = hash_u64(s.words[i], hash);
 	number = map_get(&a->by_words, hash, known_is, a, &s);
 	if (number == MAP_NONE) {
 		r = ask(context, shape, &answer);

@@ -286,26 +286,33 @@ int group_need_column_rows(struct segment_group *g, struct loaded_column *c)
 {
 	uint32_t *counts = (uint32_t *)(void *)g->scratch, most;
 	uint64_t n;
-	int r = c->has_rows ? 0 : need_count(g, c);
+	int r = c->has_rows ? 0 : group_need_codes(g);
 
 	if (r < 0 || c->has_rows)
 		return r;
 	if (!vec_reserve(&c->rows, &c->row_capacity, (size_t)c->place.n + 1, sizeof(*c->rows)))
 		return -ENOMEM;
 	most = count_vars(g, c->column, counts, &n);
-	if (n == c->place.n)
+	if (n == c->place.n) {
+		c->counted = true;
 		rows_of_vars(g, counts, most, c->rows);
-	else
+	} else {
+		r = need_count(g, c);
+		if (r < 0)
+			return r;
+		count_vars(g, c->column, counts, &n);
 		rows_of_loose(g, counts, c->column, c->rows);
+	}
 	c->view.rows = c->rows;
 	c->has_rows = true;
 	return 0;
 }
 
+/* Rows say how many values there must be, so that need not be asked before. */
 static int get_column(struct segment_group *g, struct loaded_column *c,
 		      const struct group_column **ret_column)
 {
-	int r = group_need_column(g, c);
+	int r = group_need_values(g, c);
 
 	if (r == 0)
 		r = group_need_column_rows(g, c);
