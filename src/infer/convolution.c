@@ -12,8 +12,6 @@
  *   - a branch ends where fewer messages are left than least, or than least_share of the root's;
  *     where the same edge with the same shift is on the path already; and at the root, whose next
  *     request is its own decision
- *   - derived paths (A→B→A beside A→B→C→B→A) are told by frequency and time: a vertex that longer
- *     paths reach at the same time, with most of its messages, is their short cut
  *
  * A message is known by when it left and when it arrived (the same where it was seen once). */
 #include "infer/convolution.h"
@@ -25,10 +23,9 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "core/clock.h"
-#include "core/hash.h"
+#include "infer/convolution_int.h"
 #include "infer/correlate.h"
 
 #define QUANTA_WANTED  50000.0 /* when nobody says how long a quantum is */
@@ -38,14 +35,6 @@
 #define LAGS_LEAST     16
 #define SPIKE_WIDTH    256 /* quanta: a wider one keeps the middle of all its messages */
 #define LEAST_MESSAGES 10
-#define DERIVED_SHARE  0.5  /* of its messages that longer paths explain */
-#define DERIVED_QUANTA 0.75 /* by how much the times may differ, */
-#define DERIVED_APART  0.1  /* or of the whole */
-
-struct event {
-	int64_t sent_ns, recv_ns;
-	uint32_t from, to;
-};
 
 /* Numbers of events, in order of when they left. */
 struct set {
@@ -67,7 +56,7 @@ struct sender {
 struct run {
 	const struct convolution_options *options;
 	struct convolution *result;
-	struct event *events; /* in order of sent_ns */
+	struct passage *events; /* in order of sent_ns */
 	size_t event_n;
 	struct set *by_sender;  /* by node */
 	struct sender *senders; /* by node */
@@ -96,74 +85,6 @@ static int set_add(struct set *s, uint32_t item)
 		return -ENOMEM;
 	s->at[s->n++] = item;
 	return 0;
-}
-
-/* --- messages to events: two sightings of one message are one --- */
-
-struct joiner {
-	const struct message_list *messages;
-	struct run *run;
-	uint32_t *message_of; /* by event: the message it was made of */
-};
-
-static bool same_message(const void *context, uint32_t value, const void *key)
-{
-	const struct joiner *j = context;
-	const struct message *a = &j->messages->at[j->message_of[value]], *b = key;
-
-	return a->id == b->id && a->op == b->op && a->sender == b->sender &&
-	       a->receiver == b->receiver && a->sight != b->sight;
-}
-
-static int by_sent(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	return x->sent_ns < y->sent_ns ? -1 : x->sent_ns > y->sent_ns;
-}
-
-static int events_make(struct run *r, const struct message_list *messages)
-{
-	struct joiner j = {.messages = messages, .run = r};
-	struct map map;
-	int e = -ENOMEM;
-
-	map_init(&map);
-	r->events = malloc((messages->n + 1) * sizeof(*r->events));
-	j.message_of = malloc((messages->n + 1) * sizeof(*j.message_of));
-	for (size_t i = 0; r->events && j.message_of && i < messages->n; i++) {
-		const struct message *m = &messages->at[i];
-		uint64_t hash = hash_u64(
-			m->id ^ hash_u64((uint64_t)m->sender << 32 | m->receiver, m->op), map.seed);
-		uint32_t twin = MAP_NONE;
-
-		/* Without an id nobody knows which two are one: the sending end counts. */
-		if (m->sight != MESSAGE_SEEN && m->id != MESSAGE_NO_ID)
-			twin = map_get(&map, hash, same_message, &j, m);
-		if (twin != MAP_NONE) {
-			if (m->sight == MESSAGE_RECV)
-				r->events[twin].recv_ns = m->time_ns;
-			else
-				r->events[twin].sent_ns = m->time_ns;
-			continue;
-		}
-		if (m->sight == MESSAGE_RECV && m->id == MESSAGE_NO_ID)
-			continue;
-		if (m->sight != MESSAGE_SEEN && m->id != MESSAGE_NO_ID &&
-		    !map_put(&map, hash, (uint32_t)r->event_n))
-			goto out;
-		j.message_of[r->event_n] = (uint32_t)i;
-		r->events[r->event_n++] =
-			(struct event){m->time_ns, m->time_ns, m->sender, m->receiver};
-	}
-	if (r->events && j.message_of) {
-		qsort(r->events, r->event_n, sizeof(*r->events), by_sent);
-		e = 0;
-	}
-out:
-	free(j.message_of);
-	map_done(&map);
-	return e;
 }
 
 /* --- sizes from the data --- */
@@ -569,7 +490,7 @@ static int from_root(struct run *r, uint32_t root)
 	return MIN(e, 0);
 }
 
-/* --- roots, and the short cuts --- */
+/* --- roots --- */
 
 /* To whom each node sends, how often. */
 static int senders_make(struct run *r)
@@ -622,74 +543,13 @@ static int all_roots(struct run *r, const struct message_list *messages)
 	return roots == 0 && e == 0 && r->node_n > 0 ? from_root(r, busiest) : e;
 }
 
-/* The time from vertex `top` to `x` below it, along a way that is no short cut itself and does not
- * take the last edge of `x` before; negative when there is no such way. */
-static double way(const struct convolution *c, uint32_t x, uint32_t top)
-{
-	const struct vertex *last = &c->at[x];
-	double sum = 0;
-
-	for (uint32_t at = x; at != NAMES_NONE; at = c->at[at].parent) {
-		const struct vertex *v = &c->at[at];
-
-		if (at == top)
-			return sum;
-		if (v->derived || (at != x && v->node == last->node &&
-				   c->at[v->parent].node == c->at[last->parent].node))
-			return -1;
-		sum += v->centre_ns;
-	}
-	return -1;
-}
-
-/* Does the path to b explain vertex a: the same last edge, further down below the same vertex, and
- * there at the same time? */
-static bool explains(const struct convolution *c, uint32_t b, uint32_t a)
-{
-	const struct vertex *x = &c->at[a], *y = &c->at[b];
-	double late;
-
-	if (y->depth <= x->depth || y->node != x->node ||
-	    c->at[y->parent].node != c->at[x->parent].node)
-		return false;
-	late = way(c, b, x->parent);
-	return late >= 0 &&
-	       fabs(late - x->centre_ns) <=
-		       fmax(DERIVED_QUANTA * (double)c->quantum_ns, DERIVED_APART * late);
-}
-
-static void derived_decide(struct convolution *c, uint32_t i)
-{
-	uint32_t top = c->at[i].parent;
-	double longer = 0;
-
-	/* What is below a vertex stands right behind it. */
-	for (uint32_t k = top + 1; k < c->n && c->at[k].depth > c->at[top].depth; k++)
-		if (explains(c, k, i))
-			longer += (double)c->at[k].count;
-	c->at[i].derived = longer >= DERIVED_SHARE * (double)c->at[i].count && longer > 0;
-}
-
-/* The longer paths that explain a vertex carry most of its messages: it is their short cut.  So is
- * whatever goes on from it; it goes on from them as well.  The deepest are decided first, since a
- * short cut explains nothing. */
-static void derived_mark(struct convolution *c)
-{
-	for (uint32_t depth = CONVOLUTION_MAX_DEPTH; depth >= 2; depth--)
-		for (uint32_t i = 0; i < c->n; i++)
-			if (c->at[i].depth == depth)
-				derived_decide(c, i);
-	for (uint32_t i = 0; i < c->n; i++)
-		c->at[i].derived |= c->at[i].parent != NAMES_NONE && c->at[c->at[i].parent].derived;
-}
-
 int convolution_infer(const struct message_list *messages, size_t node_n,
 		      const struct convolution_options *options, struct convolution *ret,
 		      struct error *error)
 {
 	struct convolution result = {.messages = messages->n};
 	struct run r = {.options = options, .result = &result, .node_n = node_n};
-	int e = events_make(&r, messages);
+	int e = events_make(messages, &r.events, &r.event_n);
 
 	if (e == 0 && r.event_n > 0)
 		e = sizes_choose(&r, error);
@@ -709,7 +569,7 @@ int convolution_infer(const struct message_list *messages, size_t node_n,
 		e = options->root != NAMES_NONE ? from_root(&r, options->root)
 						: all_roots(&r, messages);
 	if (e == 0 && !options->keep_derived)
-		derived_mark(&result);
+		convolution_mark_derived(&result);
 	for (size_t i = 0; i < node_n && r.by_sender && r.sent && r.senders; i++) {
 		set_done(&r.by_sender[i]);
 		free(r.senders[i].to);
