@@ -17,13 +17,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/clock.h"
 
 #define BLOCK_BYTES  ((size_t)4096)
-#define BUFFER_BYTES ((size_t)1 << 20)
+#define BUFFER_BYTES ((size_t)2 << 20) /* one large page: the kernel need not look up many */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -210,8 +211,11 @@ static int open_new(struct wal_out *out, const char *path)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL, fd;
 
-	if (out->sync == WAL_SYNC_ALWAYS && !out->buffer)
-		out->buffer = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
+	if (out->sync == WAL_SYNC_ALWAYS && !out->buffer) {
+		out->buffer = aligned_alloc(BUFFER_BYTES, BUFFER_BYTES);
+		if (out->buffer)
+			madvise(out->buffer, BUFFER_BYTES, MADV_HUGEPAGE); /* or not */
+	}
 	if (out->buffer) {
 		fd = fs_open(out->fs, path, flags | O_DIRECT, 0600);
 		if (fd != -EINVAL)
