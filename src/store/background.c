@@ -25,20 +25,21 @@
 #include "store/retain.h"
 #include "store/steady_clock.h"
 
-#define TICK_NS       (NS_PER_S / 2)
-#define QUIET_NS      (5 * NS_PER_S) /* nothing came for so long: it is idle */
-#define CALM_NS       NS_PER_S
-#define QUIET_BYTES   ((size_t)1 << 20)  /* a smaller head waits for its interval */
-#define RETRY_FIRST   NS_PER_S           /* after a failure … */
-#define RETRY_LAST    (30 * NS_PER_S)    /* … doubling up to here */
-#define GROUPS_AGE_NS (60 * NS_PER_S)    /* groups that no question has looked at since go */
-#define TABLES_MOST   ((size_t)32 << 20) /* bytes of segments' tables kept in memory */
-#define REST_NS       (20 * NS_PER_MS)   /* while batches are waiting */
-#define REST_MOST     10                 /* rests in a row */
-#define TRIM_GROUPS   4
-#define NICE          15
-#define IOPRIO_IDLE   (3 << 13)
-#define IOPRIO_THREAD 1
+#define TICK_NS          (NS_PER_S / 2)
+#define QUIET_NS         (5 * NS_PER_S) /* nothing came for so long: it is idle */
+#define CALM_NS          NS_PER_S
+#define QUIET_BYTES      ((size_t)1 << 20)   /* a smaller head waits for its interval */
+#define RETRY_FIRST      NS_PER_S            /* after a failure … */
+#define RETRY_LAST       (30 * NS_PER_S)     /* … doubling up to here */
+#define UNUSED_NS        (60 * NS_PER_S)     /* what no question has looked at since may go */
+#define TABLES_MOST      ((size_t)32 << 20)  /* bytes of segments' tables kept in memory, … */
+#define TABLES_USED_MOST ((size_t)384 << 20) /* … and while they are being used */
+#define REST_NS          (20 * NS_PER_MS)    /* while batches are waiting */
+#define REST_MOST        10                  /* rests in a row */
+#define TRIM_GROUPS      4
+#define NICE             15
+#define IOPRIO_IDLE      (3 << 13)
+#define IOPRIO_THREAD    1
 
 struct background {
 	struct engine *engine;
@@ -179,15 +180,18 @@ static int merger_wait(void *context, uint64_t bytes)
 static void tables_trim(struct engine *e)
 {
 	struct view *v = engine_view(e);
+	int64_t since = clock_mono_ns() - UNUSED_NS;
 	size_t sum = 0;
 
 	for (size_t i = v->segment_n; i-- > 0;) {
-		sum += segment_bytes(v->segments[i]->segment);
-		if (sum > TABLES_MOST)
-			segment_trim(v->segments[i]->segment);
+		struct segment *s = v->segments[i]->segment;
+
+		sum += segment_bytes(s);
+		if (sum > (segment_used_ns(s) > since ? TABLES_USED_MOST : TABLES_MOST))
+			segment_trim(s);
 	}
 	view_unref(v);
-	group_cache_age(e->groups, clock_mono_ns() - GROUPS_AGE_NS);
+	group_cache_age(e->groups, since);
 }
 
 static enum compact_zeal merger_zeal(struct engine *e)

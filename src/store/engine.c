@@ -21,7 +21,7 @@
 #include "store/span_walk.h"
 
 #define MEMORY_DEFAULT ((size_t)1 << 30)
-#define GROUPS_MOST    ((size_t)48 << 20) /* bytes of groups kept for the next question */
+#define GROUPS_MOST    ((size_t)64 << 20) /* bytes of groups kept for the next question */
 #define FLUSH_DEFAULT  ((size_t)32 << 20)
 #define FLUSH_FAST     8 /* times larger heads while much comes in */
 /* With as many again in one batch and what the log has room for, still fewer than a segment may

@@ -18,7 +18,7 @@
 
 #define LIMIT_DEFAULT 20
 #define OPEN_GROUPS   8  /* groups of different segments are visited in turns */
-#define KEPT_GROUPS   16 /* of those looked at */
+#define KEPT_GROUPS   24 /* of those looked at */
 #define MANY_HITS     3  /* of one group, beside the first */
 #define ALONE_GROUPS  8  /* looked at before others are asked to help */
 #define THREADS_MOST  15u

@@ -17,8 +17,9 @@ struct find_group {
 	/* No hit in it starts later, or takes longer if that is the order. */
 	int64_t bound_ns;
 	/* Pieces in it may belong to traces with pieces elsewhere, so what it says about whole
-	 * traces rules nothing out. */
+	 * traces rules nothing out.  Those take at most so long; -1 where it is not open. */
 	bool open;
+	int64_t longest_ns;
 };
 
 /* A trace that fits, and where it lies if that is in one place. */

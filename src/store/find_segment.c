@@ -39,7 +39,7 @@ static int add_group(struct finding *f, uint32_t segment, uint32_t group,
 	if (!vec_reserve(&f->groups, &f->group_capacity, f->group_n + 1, sizeof(*f->groups)))
 		return -ENOMEM;
 	f->groups[f->group_n++] =
-		(struct find_group){segment, group, zone, bound, longest != NOT_OPEN};
+		(struct find_group){segment, group, zone, bound, longest != NOT_OPEN, longest};
 	return 0;
 }
 
@@ -219,18 +219,26 @@ static int judge(struct finding *f, const struct find_group *at, const struct gr
 /* Is a high threshold, of the query or of the hits so far, likely to rule out every piece? */
 static bool times_may_rule_out(const struct finding *f, const struct find_group *at)
 {
-	return !at->open && (f->query->order == STORE_SLOWEST ||
-			     f->query->min_duration_ns > at->zone->duration_max_ns / 2);
+	return f->query->order == STORE_SLOWEST ||
+	       f->query->min_duration_ns > at->zone->duration_max_ns / 2;
 }
 
 /* Can a piece of the group be a hit, by its times?  1, 0, negative errno. */
-static int times_fit(struct finding *f, struct segment_group *group)
+static int times_fit(struct finding *f, const struct find_group *at, struct segment_group *group)
 {
 	const int64_t *start, *duration;
 	const uint32_t *first;
 	uint32_t n, i = 0;
-	int r = group_piece_times(group, &start, &duration, &first, &n);
+	bool fits;
+	int r;
 
+	pthread_mutex_lock(&f->lock);
+	fits = at->open && at->longest_ns >= f->query->min_duration_ns &&
+	       find_may_enter(f, at->zone->start_max_ns, at->longest_ns);
+	pthread_mutex_unlock(&f->lock);
+	if (fits)
+		return 1;
+	r = group_piece_times(group, &start, &duration, &first, &n);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&f->lock);
@@ -248,7 +256,7 @@ int find_in_group(struct finding *f, const struct find_group *at, struct segment
 	const struct group_piece *pieces;
 	struct match_rows rows = {0};
 	uint32_t n;
-	int r = times_may_rule_out(f, at) ? times_fit(f, group) : 1;
+	int r = times_may_rule_out(f, at) ? times_fit(f, at, group) : 1;
 
 	if (r <= 0)
 		return r;

@@ -342,7 +342,8 @@ struct segment_group *group_close(struct segment_group *g)
 size_t group_bytes(const struct segment_group *g)
 {
 	size_t n = sizeof(*g) + g->byte_capacity + column_codec_bytes(g->codec) +
-		   g->row_capacity * (17 * sizeof(uint64_t) + sizeof(*g->pieces)) +
+		   g->row_capacity * (10 * sizeof(uint64_t) + 7 * sizeof(uint32_t)) +
+		   g->zone->pieces * sizeof(*g->pieces) + /* the rest was never touched */
 		   g->column_capacity * sizeof(*g->columns) +
 		   (g->loose_capacity + g->found_capacity + g->list.code_capacity +
 		    g->list.before_capacity) *

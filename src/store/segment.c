@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "core/clock.h"
 #include "store/group_cache.h"
 #include "store/segment_reader_int.h"
 
@@ -197,6 +198,7 @@ int segment_pin_index(struct segment *s)
 
 	pthread_mutex_lock(&s->lock);
 	s->pins++;
+	s->pinned_ns = clock_mono_ns();
 	if (s->has_index) {
 		pthread_mutex_unlock(&s->lock);
 		return 0;
@@ -224,6 +226,7 @@ int segment_pin_error(struct segment *s, const struct segment_tables **ret_table
 
 	pthread_mutex_lock(&s->lock);
 	s->pins++;
+	s->pinned_ns = clock_mono_ns();
 	t = s->tables;
 	pthread_mutex_unlock(&s->lock);
 	if (!t) {
@@ -266,6 +269,17 @@ size_t segment_bytes(const struct segment *s)
 	    (s->split ? s->footer.split * sizeof(*s->split) : 0);
 	pthread_mutex_unlock(&open->lock);
 	return n;
+}
+
+int64_t segment_used_ns(const struct segment *s)
+{
+	struct segment *open = (struct segment *)(uintptr_t)s; /* for its lock */
+	int64_t ns;
+
+	pthread_mutex_lock(&open->lock);
+	ns = s->pinned_ns;
+	pthread_mutex_unlock(&open->lock);
+	return ns;
 }
 
 void segment_trim(struct segment *s)

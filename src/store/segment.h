@@ -108,6 +108,9 @@ const struct segment_info *segment_info(const struct segment *s);
 /* Bytes of memory its tables hold now. */
 size_t segment_bytes(const struct segment *s);
 
+/* When its tables or index were last asked for (core/clock.h, monotonic); 0: never. */
+int64_t segment_used_ns(const struct segment *s);
+
 /* Forgets tables that no reader is using at the moment; they are read again when needed. */
 void segment_trim(struct segment *s);
 

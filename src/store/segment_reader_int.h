@@ -66,6 +66,7 @@ struct segment {
 
 	pthread_mutex_t lock; /* guards what follows; not held while reading files */
 	unsigned pins;        /* readers of what is loaded */
+	int64_t pinned_ns;    /* when the last of them came, monotonic */
 	bool has_index;
 	struct trace_index index;
 	struct trace_id *split;

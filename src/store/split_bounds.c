@@ -34,7 +34,6 @@ static void add_piece(struct split_bound *b, const struct group_piece *p, bool c
 	}
 	b->low_ns = MIN(b->low_ns, p->start_ns);
 	b->high_ns = MAX(b->high_ns, end);
-	b->errors |= p->errors;
 }
 
 /* A piece of a split trace, and where it is. */
@@ -61,13 +60,14 @@ static int add_group(struct making *m, struct segment_group *g, uint32_t segment
 	const struct group_zone *zone = group_zone(g);
 	const struct group_piece *pieces;
 	uint32_t n;
-	int r = group_pieces(g, &pieces, &n);
+	int r = group_pieces_bare(g, &pieces, &n);
 
 	for (uint32_t i = 0; i < n && r == 0; i++) {
 		size_t at = place_of(m->v, pieces[i].id);
 
 		if (at == SIZE_MAX)
 			continue;
+		m->bounds[at].errors |= zone->errors > 0; /* it may be one of its rows */
 		add_piece(&m->bounds[at], &pieces[i],
 			  (zone->continues && i == 0) || (zone->continued && i + 1 == n));
 		if (!vec_reserve(&m->pieces, &m->piece_capacity, m->piece_n + 1,

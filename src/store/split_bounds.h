@@ -11,7 +11,7 @@ struct split_bound {
 	/* The trace does not start before `low_ns` and does not end behind `high_ns`, as far as it
 	 * lies in segments. */
 	int64_t low_ns, high_ns;
-	bool errors; /* a piece has failed rows */
+	bool errors; /* a piece may have failed rows */
 	bool open;   /* nothing is known */
 };
 
