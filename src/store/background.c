@@ -31,7 +31,7 @@
 #define QUIET_BYTES      ((size_t)1 << 20)   /* a smaller head waits for its interval */
 #define RETRY_FIRST      NS_PER_S            /* after a failure … */
 #define RETRY_LAST       (30 * NS_PER_S)     /* … doubling up to here */
-#define UNUSED_NS        (60 * NS_PER_S)     /* what no question has looked at since may go */
+#define UNUSED_NS        (20 * NS_PER_S)     /* what no question has looked at since may go */
 #define TABLES_MOST      ((size_t)32 << 20)  /* bytes of segments' tables kept in memory, … */
 #define TABLES_USED_MOST ((size_t)384 << 20) /* … and while they are being used */
 #define REST_NS          (20 * NS_PER_MS)    /* while batches are waiting */

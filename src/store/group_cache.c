@@ -11,7 +11,8 @@
 #include "store/group_int.h"
 
 #define GROUPS_MOST 32 /* however small they are */
-#define LARGE_SHARE 3  /* a group that takes more than one part in so many is not kept */
+#define STALE_NS    (3 * NS_PER_S)
+#define LARGE_SHARE 3 /* a group that takes more than one part in so many is not kept */
 
 struct cached {
 	struct segment_group *group;
@@ -81,7 +82,9 @@ struct segment_group *group_cache_take(struct group_cache *c, const struct segme
 	for (size_t i = c->n; i-- > 0 && !g;)
 		if (c->rows[i].group->segment == s && c->rows[i].group->number == number)
 			g = remove_at(c, i);
-	if (!g && c->n > 0 && is_full(c, c->largest))
+	/* Before more memory is taken, what was not wanted for some time goes. */
+	if (!g && c->n > 0 &&
+	    (is_full(c, c->largest) || c->rows[0].used_ns < clock_mono_ns() - STALE_NS))
 		g = remove_at(c, 0);
 	pthread_mutex_unlock(&c->lock);
 	return g;

@@ -2,9 +2,9 @@
  *
  * Questions come back to the same groups: the newest, those of a trace in several places.  A group
  * that is closed goes here, and whoever opens it next finds its columns decoded; whoever opens
- * another one, when there is no room for more, gets the memory of the one that was not wanted for
- * longest.  What is here pins nothing and holds no file open: a segment takes its groups out when
- * it lets go of its tables or is closed. */
+ * another one, when there is no room for more or some have not been wanted for seconds, gets the
+ * memory of the one that was not wanted for longest.  What is here pins nothing and holds no file
+ * open: a segment takes its groups out when it lets go of its tables or is closed. */
 #ifndef CAUSET_STORE_GROUP_CACHE_H
 #define CAUSET_STORE_GROUP_CACHE_H
 
@@ -23,7 +23,7 @@ struct group_cache *group_cache_unref(struct group_cache *c);
 
 /* --- for group.c and segment.c; any thread --- */
 
-/* The group itself; or, when the cache is full, another one for its memory; or NULL.  The caller
+/* The group itself; or another one for its memory; or NULL.  The caller
  * has pinned the segment. */
 struct segment_group *group_cache_take(struct group_cache *c, const struct segment *s,
 				       uint32_t number);
