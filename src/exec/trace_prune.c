@@ -225,6 +225,9 @@ static bool set_possible(struct trace_prune *p, struct asking *a, const struct p
 	    set->kind == FROM_TRACES || set->kind == FROM_COUNTERS ||
 	    (!shape_is_block(a->shape) && a->shape->type != EVENT_POINT))
 		return true;
+	/* Where the name varies and nothing else is asked for, nothing is known. */
+	if (set->name_n && set->name_n == set->part_n && a->shape->name == NAME_VARIES)
+		return true;
 	a->name = set->name;
 	v = expr_eval(&env, set->predicate);
 	*ret_certain = !env.failed && v.type != V_UNKNOWN && value_is_true(v);
