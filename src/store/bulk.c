@@ -106,6 +106,7 @@ static int giant_next(struct store *store, struct bulk *b)
 		if (r < 0)
 			return r;
 	}
+	event_set_done(&b->set); /* what is left of a part that had nothing but giants */
 	r = store_parts_next(&b->reading, PART_ROWS, &b->set);
 	if (r == 0) {
 		store_parts_done(&b->reading);

@@ -1,7 +1,7 @@
 /* store/scan.c - visits every trace of a snapshot once: bulk access.
  *
- * Groups are dealt out to the parts in turns.  Traces in several places (split between segments, in
- * a head, larger than a group) belong to a part by the hash of their ids. */
+ * Groups are dealt out to the parts in turns.  Traces split between segments are, too, in stretches
+ * that lie together; those in a head belong to a part by the hash of their ids. */
 #include "store/scan.h"
 
 #include <errno.h>
@@ -107,10 +107,13 @@ static int scan_joint(struct scanning *s)
 	const struct view *v = s->snapshot->view;
 	const struct trace_id *split;
 	size_t n;
-	int r = view_split(s->snapshot->view, &split, &n);
+	uint32_t parts = s->scan->parts ? s->scan->parts : 1;
+	int r = view_split_placed(s->snapshot->view, &split, &n);
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (in_part(s->scan, split[i]))
+	/* Neighbours are on one thread: a group that two had open would be decoded twice. */
+	for (size_t i = r == 0 ? n * s->scan->part / parts : n;
+	     r == 0 && i < n * (s->scan->part + 1) / parts; i++)
+		if (!snapshot_in_heads(s->snapshot, split[i]))
 			r = visit_whole(s, split[i]);
 	for (size_t h = 0; h < v->head_n; h++)
 		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++) {
@@ -156,7 +159,7 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		if (view_split_has(s->snapshot->view, pieces[i].id) ||
 		    snapshot_in_heads(s->snapshot, pieces[i].id))
-			continue; /* its turn comes by the hash of its id */
+			continue; /* its turn comes with those like it */
 		if (!s->scan->rows && zone->continues && i == 0)
 			continue; /* shown where it begins */
 		if (!s->scan->rows && zone->continued && i + 1 == n)

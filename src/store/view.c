@@ -136,6 +136,7 @@ struct view *view_unref(struct view *v)
 		head_unref(v->heads[i]);
 	pthread_mutex_destroy(&v->split_lock);
 	free(v->split);
+	free(v->split_placed);
 	free(v->split_filter);
 	free(v->split_bounds);
 	free(v->split_longest);
@@ -228,6 +229,74 @@ int view_split(struct view *v, const struct trace_id **ret_ids, size_t *ret_n)
 	*ret_ids = v->split;
 	*ret_n = v->split_n;
 	return 0;
+}
+
+/* --- by place --- */
+
+struct split_place {
+	struct trace_id id;
+	uint32_t segment, group;
+};
+
+static int by_split_place(const void *a, const void *b)
+{
+	const struct split_place *x = a, *y = b;
+
+	if (x->segment != y->segment)
+		return x->segment < y->segment ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return memcmp(&x->id, &y->id, sizeof(x->id));
+}
+
+/* The first group that may have it.  What cannot be read stands anywhere. */
+static struct split_place split_place(const struct view *v, struct trace_id id)
+{
+	struct split_place place = {id, UINT32_MAX, UINT32_MAX};
+
+	for (uint32_t i = 0; i < v->segment_n && place.group == UINT32_MAX; i++) {
+		uint32_t groups[SEGMENT_CANDIDATES], at = 0;
+
+		if (segment_candidates(v->segments[i]->segment, id, &at, groups) > 0) {
+			place.segment = i;
+			place.group = groups[0];
+		}
+	}
+	return place;
+}
+
+static int split_place_all(struct view *v)
+{
+	struct split_place *places = malloc((v->split_n + 1) * sizeof(*places));
+	struct trace_id *ids = malloc((v->split_n + 1) * sizeof(*ids));
+
+	if (!places || !ids) {
+		free(places);
+		free(ids);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < v->split_n; i++)
+		places[i] = split_place(v, v->split[i]);
+	if (v->split_n > 1)
+		qsort(places, v->split_n, sizeof(*places), by_split_place);
+	for (size_t i = 0; i < v->split_n; i++)
+		ids[i] = places[i].id;
+	free(places);
+	v->split_placed = ids;
+	return 0;
+}
+
+int view_split_placed(struct view *v, const struct trace_id **ret_ids, size_t *ret_n)
+{
+	int r = view_split(v, ret_ids, ret_n);
+
+	pthread_mutex_lock(&v->split_lock);
+	if (r == 0 && !v->split_placed)
+		r = split_place_all(v);
+	pthread_mutex_unlock(&v->split_lock);
+	if (r == 0)
+		*ret_ids = v->split_placed;
+	return r;
 }
 
 int view_is_split(struct view *v, struct trace_id id)

@@ -45,6 +45,7 @@ struct view {
 	bool split_made;
 	struct trace_id *split; /* sorted by bytes, each once */
 	size_t split_n;
+	struct trace_id *split_placed; /* the same by place; NULL until it is asked for */
 	/* Bits by the hash of their ids: most ids are known not to be split by one look. */
 	uint64_t *split_filter;
 	uint64_t split_mask; /* bits of the filter - 1 */
@@ -81,6 +82,10 @@ static inline struct head *view_active(const struct view *v)
 /* The traces that have, or may have, pieces in more than one segment: sorted by bytes, each once;
  * they live as long as the view.  Any thread. */
 int view_split(struct view *v, const struct trace_id **ret_ids, size_t *ret_n);
+
+/* The same in the order of the groups that they begin in, as far as indices tell: who reads them
+ * one after the other finds the groups of the one before still open.  Any thread. */
+int view_split_placed(struct view *v, const struct trace_id **ret_ids, size_t *ret_n);
 
 /* Is the trace one of them?  0, 1, negative errno.  Any thread. */
 int view_is_split(struct view *v, struct trace_id id);
