@@ -31,7 +31,7 @@
 #define ASKS         200 /* of each endpoint, unless … */
 #define ASKS_MOST    10000
 #define ASKS_LEAST   2
-#define ENDPOINT_MS  6000.0 /* … they take longer than this together */
+#define ENDPOINT_MS  4000.0 /* … they take longer than this together */
 #define WARM         5      /* questions that do not count */
 #define STEADY_RATE  5000
 #define STEADY_LINES 2

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,13 +11,13 @@
 
 #include "base/cleanup.h"
 #include "base/rng.h"
+#include "base/share.h"
 #include "base/vec.h"
 #include "bench/api.h"
 #include "bench/source.h"
 
 #define CONNECTIONS_MOST 8
 #define READERS_MOST     1000
-#define LEAST_NICE       19
 #define WAIT_MS          50
 #define REFUSED_WAIT_US  20000
 
@@ -320,7 +319,7 @@ static void read_on(struct reading *r, unsigned n, int parent)
 	struct reader *readers = calloc(n, sizeof(*readers));
 	struct pollfd end = {.fd = parent, .events = POLLIN};
 
-	setpriority(PRIO_PROCESS, 0, LEAST_NICE);
+	share_give_way(0);
 	r->multi = curl_multi_init();
 	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)READERS_MOST);
 	for (size_t i = 0; i < api_question_n && r->question_n < ARRAY_SIZE(r->questions); i++)

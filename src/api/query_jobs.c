@@ -21,6 +21,7 @@
 struct query_jobs {
 	struct query_limits limits;
 	struct share *share;
+	_Atomic int64_t prompt; /* queries at ordinary priority, or that were when they began */
 	struct query_pages *pages;
 	struct query_counters counters;
 	pthread_mutex_t lock;
@@ -140,17 +141,23 @@ static void *job_main(void *argument)
 {
 	struct query_job *job = argument;
 	struct http_request *req = job->req;
-	struct share *share = job->jobs->share;
+	struct query_jobs *j = job->jobs;
+	struct share *share = j->share;
 
-	if (share && !share_left(share, clock_mono_ns())) {
+	/* A few at a time: what many take before anybody has counted it is more than the share. */
+	if (share && (atomic_fetch_add(&j->prompt, 1) >= share->processors ||
+		      !share_left(share, clock_mono_ns()))) {
+		atomic_fetch_sub(&j->prompt, 1);
 		share_give_way(gettid());
 		share = NULL;
 	}
 	job->run(job);
 	/* Helpers have taken about as much, and all of them gave way when it was no light query. */
-	if (share)
+	if (share) {
 		share_take(share, MIN(share_thread_ns(), QUERY_PROMPT_NS) *
 					  MIN(share->processors, HELPERS));
+		atomic_fetch_sub(&j->prompt, 1);
+	}
 	leave(job->jobs, job);
 	free(job);
 	http_request_unref(req);
