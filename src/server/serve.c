@@ -38,12 +38,14 @@
 #define MALLOC_MAPS                                                                                \
 	(32 << 20) /* bytes from which on a piece is mapped on its own; the most there is */
 #define MALLOC_GROWS                                                                               \
-	(4 << 20)           /* bytes asked of the kernel at a time; untouched ones cost nothing */
-#define FOLLOW_NS  NS_PER_S /* how soon a change of the catalogue is noticed */
-#define TIDY_NS    (2 * NS_PER_S)
-#define TIDY_QUIET ((uint64_t)1 << 20)  /* bytes in and out meanwhile, at most … */
-#define TIDY_LEAST ((uint64_t)16 << 20) /* … and since the last time, at least */
-#define TIDY_CALM  5                    /* looks in a row that must be quiet */
+	(4 << 20) /* bytes asked of the kernel at a time; untouched ones cost nothing */
+/* One for each thread there may be; those of ended ones are used again. */
+#define MALLOC_ARENAS 256
+#define FOLLOW_NS     NS_PER_S /* how soon a change of the catalogue is noticed */
+#define TIDY_NS       (2 * NS_PER_S)
+#define TIDY_QUIET    ((uint64_t)1 << 20)  /* bytes in and out meanwhile, at most … */
+#define TIDY_LEAST    ((uint64_t)16 << 20) /* … and since the last time, at least */
+#define TIDY_CALM     5                    /* looks in a row that must be quiet */
 
 struct server {
 	const struct config *config;
@@ -422,6 +424,9 @@ int serve(const struct config *config, const struct serve_hooks *hooks, struct e
 	mallopt(M_MMAP_THRESHOLD, MALLOC_MAPS);
 	mallopt(M_TRIM_THRESHOLD, MALLOC_KEEPS);
 	mallopt(M_TOP_PAD, MALLOC_GROWS);
+	/* Threads that share an arena wait for each other, and the log must not wait for a query
+	 * that has given way in the middle of an allocation. */
+	mallopt(M_ARENA_MAX, MALLOC_ARENAS);
 	files_allow();
 	log_set_level((enum log_level)config->log_level);
 	r = server_run(&s, error);
