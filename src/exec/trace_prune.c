@@ -433,15 +433,16 @@ static bool node_may(const struct trace_prune *p, uint64_t mask, const struct pl
 	}
 }
 
-/* Are the elements that the range is about spans?  They begin when their trace does or later, and
- * not after its end; points may lie anywhere. */
+/* Are the elements that the range is about spans, or traces?  They begin when their trace does or
+ * later, and not after its end; points may lie anywhere. */
 static bool about_spans(const struct plan_node *node)
 {
 	switch (node->op) {
 	case PLAN_SPANSET:
 		return true;
 	case PLAN_SOURCE:
-		return (node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS) &&
+		return (node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS ||
+			node->source.kind == FROM_TRACES) &&
 		       node->source.instant == INSTANT_BEGIN;
 	case PLAN_FILTER:
 	case PLAN_PROJECT:

@@ -26,6 +26,8 @@ struct scanning {
 	size_t joint_n;
 	uint8_t *joint_groups;
 	size_t joint_capacity;
+	/* For traces in several places: by segment, which groups are wanted; NULL where none is. */
+	uint8_t **wanted;
 };
 
 #define JOINT_LOOKED_UP 2000 /* traces; with more of them every group is looked at */
@@ -102,19 +104,97 @@ static int scan_heads(struct scanning *s)
 	return r;
 }
 
+/* A trace is looked up where it begins; it is wanted there when a group is that it goes on in. */
+static int wanted_groups(struct scanning *s, size_t i)
+{
+	struct segment *segment = s->snapshot->view->segments[i]->segment;
+	uint32_t groups = segment_info(segment)->groups;
+	uint8_t *wanted = calloc(groups + 1, 1);
+	const struct segment_tables *tables;
+	bool any = false;
+	int r = wanted ? segment_pin(segment, &tables) : -ENOMEM;
+
+	if (r < 0) {
+		free(wanted);
+		return r;
+	}
+	for (uint32_t k = groups; k-- > 0;) {
+		wanted[k] = s->scan->wanted(s->scan->context, segment, k) ||
+			    (wanted[k + 1] && tables_zone(tables, k + 1)->continues);
+		any |= wanted[k];
+	}
+	segment_unpin(segment);
+	if (any)
+		s->wanted[i] = wanted;
+	else
+		free(wanted);
+	return 0;
+}
+
+static int wanted_find(struct scanning *s)
+{
+	const struct view *v = s->snapshot->view;
+	int r = 0;
+
+	if (!s->scan->wanted)
+		return 0;
+	s->wanted = calloc(v->segment_n + 1, sizeof(*s->wanted));
+	if (!s->wanted)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
+		r = wanted_groups(s, i);
+	return r;
+}
+
+static void wanted_done(struct scanning *s)
+{
+	for (size_t i = 0; s->wanted && i < s->snapshot->view->segment_n; i++)
+		free(s->wanted[i]);
+	free(s->wanted);
+}
+
+/* 1: one of the groups that may have the trace is wanted. */
+static int joint_wanted(const struct scanning *s, struct trace_id id)
+{
+	const struct view *v = s->snapshot->view;
+
+	if (!s->wanted)
+		return 1;
+	for (size_t i = 0; i < v->segment_n; i++) {
+		uint32_t groups[SEGMENT_CANDIDATES], at = 0;
+		int n = s->wanted[i] ? SEGMENT_CANDIDATES : 0;
+
+		while (n == SEGMENT_CANDIDATES) {
+			n = segment_candidates(v->segments[i]->segment, id, &at, groups);
+			if (n < 0)
+				return n;
+			for (int k = 0; k < n; k++)
+				if (s->wanted[i][groups[k]])
+					return 1;
+		}
+	}
+	return 0;
+}
+
 static int scan_joint(struct scanning *s)
 {
 	const struct view *v = s->snapshot->view;
 	const struct trace_id *split;
 	size_t n;
 	uint32_t parts = s->scan->parts ? s->scan->parts : 1;
-	int r = view_split_placed(s->snapshot->view, &split, &n);
+	int r = wanted_find(s);
 
+	if (r == 0)
+		r = view_split_placed(s->snapshot->view, &split, &n);
 	/* Neighbours are on one thread: a group that two had open would be decoded twice. */
 	for (size_t i = r == 0 ? n * s->scan->part / parts : n;
-	     r == 0 && i < n * (s->scan->part + 1) / parts; i++)
-		if (!snapshot_in_heads(s->snapshot, split[i]))
+	     r == 0 && i < n * (s->scan->part + 1) / parts; i++) {
+		if (snapshot_in_heads(s->snapshot, split[i]))
+			continue;
+		r = joint_wanted(s, split[i]);
+		if (r > 0)
 			r = visit_whole(s, split[i]);
+	}
 	for (size_t h = 0; h < v->head_n; h++)
 		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++) {
 			struct trace_id id = runs_trace_id(&v->heads[h]->runs, t);
@@ -395,5 +475,6 @@ int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
 	id_set_done(&s.seen);
 	free(s.pieces);
 	free(s.joint_groups);
+	wanted_done(&s);
 	return r;
 }

@@ -37,7 +37,8 @@ struct scan {
 	 * trace (giants come in pages). */
 	int (*trace)(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
 		     bool more);
-	/* May rule a group out by its zone before it is opened: false.  NULL: none is. */
+	/* May rule a group out by its zone before it is opened: false.  A trace in several places
+	 * is ruled out where all of its groups are.  NULL: none is. */
 	bool (*wanted)(void *context, struct segment *segment, uint32_t group);
 	/* Groups are opened without reading ahead: few columns will be looked at. */
 	bool few;

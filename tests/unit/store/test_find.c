@@ -386,6 +386,12 @@ struct visited {
 	bool open[64];
 };
 
+/* What a scan shows when one segment alone is wanted. */
+struct chosen {
+	struct visited visited;
+	struct segment *segment;
+};
+
 static int visit_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
 		       bool more)
 {
@@ -449,6 +455,69 @@ static void a_scan_in_parts_shows_every_trace_once_and_whole(void **state)
 			}
 		world_close(&w);
 	}
+}
+
+static bool in_segment(void *context, struct segment *segment, uint32_t group)
+{
+	return segment == ((const struct chosen *)context)->segment;
+}
+
+static int chosen_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
+			bool more)
+{
+	return visit_trace(&((struct chosen *)context)->visited, id, refs, n, more);
+}
+
+static int chosen_group(void *context, struct segment_group *g, const uint32_t *pieces, uint32_t n)
+{
+	return visit_group(&((struct chosen *)context)->visited, g, pieces, n);
+}
+
+/* A trace in several places comes as a whole when one of them is wanted, and not otherwise. */
+static void groups_that_are_not_wanted_rule_traces_out(void **state)
+{
+	size_t ruled_out = 0, joint = 0;
+
+	(void)state;
+	for (uint64_t seed = 21; seed <= 26; seed++) {
+		struct event_set all = {0};
+		struct visited truth = {0};
+		struct world w;
+		const struct view *view;
+
+		world_open(&w, seed, 60, 40);
+		view = w.snapshot.view;
+		assert_int_equal(store_all(w.memory, &all), 0);
+		for (size_t i = 0; i < all.n; i++)
+			truth.rows[load_be64(event_get(all.refs[i])->trace_id.b + 8)]++;
+		for (size_t i = 0; i < view->segment_n; i++) {
+			struct chosen c = {.segment = view->segments[i]->segment};
+			const struct scan scan = {.group = chosen_group,
+						  .trace = chosen_trace,
+						  .wanted = in_segment,
+						  .context = &c};
+
+			assert_int_equal(snapshot_scan(&w.snapshot, &scan), 0);
+			for (size_t k = 0; k < all.n; k++) {
+				struct trace_id id = event_get(all.refs[k])->trace_id;
+				uint64_t trace = load_be64(id.b + 8);
+				struct event_set set = {0};
+				int r = segment_trace(c.segment, id, &set);
+				bool there = r == 0 && set.n > 0;
+
+				event_set_done(&set);
+				there |= snapshot_in_heads(&w.snapshot, id);
+				if (there)
+					assert_int_equal(c.visited.rows[trace], truth.rows[trace]);
+				joint += there && view_is_split(w.snapshot.view, id) > 0;
+				ruled_out += c.visited.rows[trace] == 0;
+			}
+		}
+		event_set_done(&all);
+		world_close(&w);
+	}
+	assert_true(ruled_out > 0);
+	assert_true(joint > 0);
 }
 
 static void same_services(struct world *w)
@@ -557,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_questions_get_the_same_answers),
 		cmocka_unit_test(a_scan_in_parts_shows_every_trace_once_and_whole),
+		cmocka_unit_test(groups_that_are_not_wanted_rule_traces_out),
 		cmocka_unit_test(operations_add_up_to_the_same),
 		cmocka_unit_test(a_walk_shows_every_span_with_its_parent),
 	};
