@@ -34,7 +34,7 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 	const struct group_zone *zone;
 	bool possible = false;
 
-	if (!column_scan_in_range(w->scan, segment))
+	if (!query_meets(w->scan->run, segment))
 		return false;
 	if (follow_segment(w, segment) < 0)
 		return true; /* and fails there, with the reason */

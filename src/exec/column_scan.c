@@ -99,17 +99,6 @@ void column_scan_done(struct column_scan *s)
 
 /* --- shapes --- */
 
-bool column_scan_in_range(const struct column_scan *s, const struct segment *segment)
-{
-	const struct segment_info *info = segment_info(segment);
-	const struct plan_range *range = &s->run->range;
-
-	/* Of pieces with a time; others have no row in any range. */
-	return !(range->from_ns && (uint64_t)info->start_max_ns + (uint64_t)info->duration_max_ns <
-					   (uint64_t)range->from_ns) &&
-	       !(range->to_ns && info->start_min_ns >= range->to_ns);
-}
-
 static int shapes_make(struct column_scan *s, size_t i)
 {
 	struct segment *segment = s->run->options->snapshot->view->segments[i]->segment;
@@ -164,7 +153,7 @@ static int shapes_ahead(struct column_scan *s)
 	int r = 0;
 
 	while (r == 0 && (i = atomic_fetch_add(&s->next_segment, 1)) < view->segment_n)
-		if (column_scan_in_range(s, view->segments[i]->segment))
+		if (query_meets(s->run, view->segments[i]->segment))
 			r = shapes_get(s, i);
 	return r;
 }

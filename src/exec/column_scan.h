@@ -56,9 +56,6 @@ int column_scan_run(struct column_scan *s);
 
 /* --- inside --- */
 
-/* May the segment have rows of the time asked about? */
-bool column_scan_in_range(const struct column_scan *s, const struct segment *segment);
-
 /* What a segment's shapes say; shared.  -EOPNOTSUPP: the segment has native blocks, which are not
  * for columns. */
 int column_scan_shapes(struct column_scan *s, const struct segment *segment,

@@ -11,6 +11,7 @@
 #include "exec/expr.h"
 #include "exec/grouping.h"
 #include "exec/ordering.h"
+#include "store/segment.h"
 
 /* Above what looks across traces there are no elements any more. */
 static struct value no_element(void *context, const struct plan_expr *e)
@@ -481,6 +482,17 @@ static int run_union(struct query_at *run, const struct plan_node *node,
 	for (uint32_t i = 0; r == 0 && i < node->input_n; i++)
 		r = run_node(run, node->inputs[i], sink);
 	return r;
+}
+
+bool query_meets(const struct query_at *run, const struct segment *segment)
+{
+	const struct segment_info *info = segment_info(segment);
+	const struct plan_range *range = &run->range;
+
+	/* Of pieces with a time; others have no row in any range. */
+	return !(range->from_ns && (uint64_t)info->start_max_ns + (uint64_t)info->duration_max_ns <
+					   (uint64_t)range->from_ns) &&
+	       !(range->to_ns && info->start_min_ns >= range->to_ns);
 }
 
 int run_node(struct query_at *run, const struct plan_node *node, const struct run_sink *sink)

@@ -16,6 +16,8 @@
 
 #define RUN_THREADS_MOST 64
 
+struct segment;
+
 struct query_at {
 	const struct plan *plan;
 	const struct query_run *options;
@@ -32,6 +34,9 @@ struct query_at {
 	_Atomic bool estimated;  /* a weight was not 1 */
 	_Atomic bool giants;     /* a trace was too large for what was asked of it */
 };
+
+/* May spans of the segment begin in the range? */
+bool query_meets(const struct query_at *run, const struct segment *segment);
 
 /* Rows of an operator.  plus_minus may be NULL.  Anything but 0 ends the run; SINK_FULL is no
  * failure: nobody needs more. */

@@ -81,13 +81,18 @@ static void collect(struct trace_prune *p, const struct plan_node *node)
 		collect(p, node->inputs[i]);
 }
 
-static bool about_spans(const struct plan_node *node);
+static int about_spans(const struct trace_prune *p, const struct plan_node *node);
 
 int trace_prune_init(struct trace_prune *p, struct query_at *run, const struct plan_node *node)
 {
+	int about;
+
 	*p = (struct trace_prune){.run = run, .node = node};
 	p->off = run->rules_off & RULE_PRUNE;
-	p->about_spans = about_spans(node);
+	about = about_spans(p, node);
+	if (about < 0)
+		return about;
+	p->about_spans = about;
 	collect(p, node);
 	p->may = malloc(SEGMENT_GROUP_ROWS * sizeof(*p->may));
 	p->is = malloc(SEGMENT_GROUP_ROWS * sizeof(*p->is));
@@ -433,25 +438,28 @@ static bool node_may(const struct trace_prune *p, uint64_t mask, const struct pl
 	}
 }
 
-/* Are the elements that the range is about spans, or traces?  They begin when their trace does or
- * later, and not after its end; points may lie anywhere. */
-static bool about_spans(const struct plan_node *node)
+/* Are the elements that the range is about spans?  They begin when their trace does or later, and
+ * not after its end; points may lie anywhere.  So does a trace, unless its blocks came as events of
+ * their own.  1, 0, or a negative errno. */
+static int about_spans(const struct trace_prune *p, const struct plan_node *node)
 {
 	switch (node->op) {
 	case PLAN_SPANSET:
-		return true;
+		return 1;
 	case PLAN_SOURCE:
-		return (node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS ||
-			node->source.kind == FROM_TRACES) &&
-		       node->source.instant == INSTANT_BEGIN;
+		if (node->source.instant != INSTANT_BEGIN)
+			return 0;
+		if (node->source.kind == FROM_TRACES)
+			return snapshot_is_plain(p->run->options->snapshot);
+		return node->source.kind == FROM_SPANS || node->source.kind == FROM_BLOCKS;
 	case PLAN_FILTER:
 	case PLAN_PROJECT:
 	case PLAN_UNNEST:
 	case PLAN_PICK:
 	case PLAN_HBJOIN: /* its partners may lie outside */
-		return about_spans(node->inputs[0]);
+		return about_spans(p, node->inputs[0]);
 	default:
-		return false;
+		return 0;
 	}
 }
 
@@ -464,6 +472,11 @@ static bool outside(const struct trace_prune *p, const struct group_piece *piece
 		return false;
 	return (r->to_ns && piece->start_ns >= r->to_ns) ||
 	       (r->from_ns && piece->duration_ns < r->from_ns - piece->start_ns);
+}
+
+bool trace_prune_segment(const struct trace_prune *p, const struct segment *segment)
+{
+	return p->off || !p->about_spans || query_meets(p->run, segment);
 }
 
 bool trace_prune_zone(const struct trace_prune *p, const struct group_zone *zone)

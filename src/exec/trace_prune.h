@@ -60,7 +60,8 @@ struct trace_prune {
 int trace_prune_init(struct trace_prune *p, struct query_at *run, const struct plan_node *node);
 void trace_prune_done(struct trace_prune *p);
 
-/* May a trace of the group have spans in the range? */
+/* May a trace of the segment have spans in the range, one of the group? */
+bool trace_prune_segment(const struct trace_prune *p, const struct segment *segment);
 bool trace_prune_zone(const struct trace_prune *p, const struct group_zone *zone);
 
 /* A group comes next. */

@@ -289,6 +289,8 @@ static bool is_wanted(void *context, struct segment *segment, uint32_t group)
 	const struct segment_tables *tables;
 	bool wanted;
 
+	if (!trace_prune_segment(&p->prune, segment))
+		return false;
 	if (segment_pin(segment, &tables) < 0)
 		return true; /* opening it will say why */
 	wanted = trace_prune_zone(&p->prune, tables_zone(tables, group));

@@ -105,30 +105,41 @@ static int scan_heads(struct scanning *s)
 }
 
 /* A trace is looked up where it begins; it is wanted there when a group is that it goes on in. */
+static int continuations_want(struct segment *segment, uint32_t groups, uint8_t *wanted)
+{
+	const struct segment_tables *tables;
+	int r = segment_pin(segment, &tables);
+
+	if (r < 0)
+		return r;
+	for (uint32_t k = groups; k-- > 1;)
+		wanted[k - 1] |= wanted[k] && tables_zone(tables, k)->continues;
+	segment_unpin(segment);
+	return 0;
+}
+
+/* Only segments with a group that is wanted are looked into: the others may be many. */
 static int wanted_groups(struct scanning *s, size_t i)
 {
 	struct segment *segment = s->snapshot->view->segments[i]->segment;
 	uint32_t groups = segment_info(segment)->groups;
 	uint8_t *wanted = calloc(groups + 1, 1);
-	const struct segment_tables *tables;
 	bool any = false;
-	int r = wanted ? segment_pin(segment, &tables) : -ENOMEM;
+	int r = 0;
 
-	if (r < 0) {
-		free(wanted);
-		return r;
-	}
-	for (uint32_t k = groups; k-- > 0;) {
-		wanted[k] = s->scan->wanted(s->scan->context, segment, k) ||
-			    (wanted[k + 1] && tables_zone(tables, k + 1)->continues);
+	if (!wanted)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < groups; k++) {
+		wanted[k] = s->scan->wanted(s->scan->context, segment, k);
 		any |= wanted[k];
 	}
-	segment_unpin(segment);
 	if (any)
+		r = continuations_want(segment, groups, wanted);
+	if (any && r == 0)
 		s->wanted[i] = wanted;
 	else
 		free(wanted);
-	return 0;
+	return r;
 }
 
 static int wanted_find(struct scanning *s)
@@ -179,13 +190,13 @@ static int joint_wanted(const struct scanning *s, struct trace_id id)
 static int scan_joint(struct scanning *s)
 {
 	const struct view *v = s->snapshot->view;
-	const struct trace_id *split;
-	size_t n;
+	const struct trace_id *split = NULL;
+	size_t n = 0;
 	uint32_t parts = s->scan->parts ? s->scan->parts : 1;
-	int r = wanted_find(s);
+	int r = view_split_placed(s->snapshot->view, &split, &n);
 
-	if (r == 0)
-		r = view_split_placed(s->snapshot->view, &split, &n);
+	if (r == 0 && n > 0)
+		r = wanted_find(s);
 	/* Neighbours are on one thread: a group that two had open would be decoded twice. */
 	for (size_t i = r == 0 ? n * s->scan->part / parts : n;
 	     r == 0 && i < n * (s->scan->part + 1) / parts; i++) {
