@@ -69,11 +69,12 @@ static bool take_priority(struct pool *p, struct worker *w)
 		w->low = true;
 		share_give_way(w->id);
 	}
-	if (!left || !w->low)
+	if (!left || !w->low || p->stopping)
 		return true;
 	w->vacant = true;
 	p->vacant++;
 	pthread_cond_signal(&p->mind);
+	pthread_cond_signal(&p->wake); /* the job was this one's: somebody else may take it */
 	return false;
 }
 
