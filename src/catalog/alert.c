@@ -135,6 +135,14 @@ static struct alert_delivery_row delivery_at(sqlite3_stmt *s)
 	};
 }
 
+#define STRING(x)  #x
+#define TEXT_OF(x) STRING(x)
+/* Counts and oldest ones come from the index: bodies are large. */
+#define DELIVERIES_SHORT                                                                           \
+	"SELECT d.id, d.rule, '', '', d.created_ns, d.next_ns, d.tries, d.error, w.n "             \
+	"FROM (SELECT min(id) AS id, count(*) AS n FROM alert_delivery GROUP BY rule) AS w "       \
+	"JOIN alert_delivery AS d ON d.id = w.id ORDER BY d.id"
+
 struct delivery_each {
 	int (*each)(void *context, const struct alert_delivery_row *row);
 	void *context;
@@ -143,8 +151,9 @@ struct delivery_each {
 static int delivery_row(sqlite3_stmt *s, void *context)
 {
 	const struct delivery_each *x = context;
-	const struct alert_delivery_row row = delivery_at(s);
+	struct alert_delivery_row row = delivery_at(s);
 
+	row.waiting = sqlite3_column_int64(s, 8);
 	return x->each(x->context, &row);
 }
 
@@ -154,7 +163,25 @@ int alert_delivery_list(struct catalog *cat,
 {
 	struct delivery_each x = {each, context};
 
-	return select_each(cat, DELIVERIES "ORDER BY id", NULL, delivery_row, &x, e);
+	return select_each(cat, DELIVERIES_SHORT, NULL, delivery_row, &x, e);
+}
+
+static int counts_row(sqlite3_stmt *s, void *context)
+{
+	*(struct alert_counts *)context =
+		(struct alert_counts){.pending = sqlite3_column_int64(s, 0),
+				      .firing = sqlite3_column_int64(s, 1),
+				      .waiting = sqlite3_column_int64(s, 2)};
+	return 0;
+}
+
+int alert_count(struct catalog *cat, struct alert_counts *ret_counts, struct error *e)
+{
+	return select_each(cat,
+			   "SELECT count(*) FILTER (WHERE state = 1), "
+			   "count(*) FILTER (WHERE state = 2), "
+			   "(SELECT count(*) FROM alert_delivery) FROM alert_state",
+			   NULL, counts_row, ret_counts, e);
 }
 
 /* --- rules --- */
@@ -206,6 +233,12 @@ static int put_all(struct catalog *cat, const struct alert_rule_row *rows, size_
 				 "text = excluded.text, owner = excluded.owner, "
 				 "updated_ns = excluded.updated_ns, dropped = 0, error = ''",
 				 "sssi", rows[i].name, rows[i].text, owner, clock_wall_ns());
+		/* Who corrects a webhook wants what waits to go there. */
+		if (r == 0 && rows[i].webhook)
+			r = catalog_exec(cat, e,
+					 "UPDATE alert_delivery SET webhook = ?, next_ns = 0, "
+					 "tries = 0, error = '' WHERE rule = ?",
+					 "ss", rows[i].webhook, rows[i].name);
 		if (r == 0)
 			r = audit_append(cat, by, "alert.define", rows[i].name, e);
 	}
@@ -289,6 +322,26 @@ static int put_delivery(struct catalog *cat, const struct alert_outcome *o, int6
 	return r;
 }
 
+static int text_check(struct catalog *cat, const struct alert_outcome *o, struct error *e)
+{
+	_cleanup_(sqlite_finalizep)
+	sqlite3_stmt *s = NULL;
+	int rc = sqlite3_prepare_v2(cat->db, "SELECT text = ? FROM alert_rule WHERE name = ?", -1,
+				    &s, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(s, 1, o->text, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(s, 2, o->rule, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(s);
+	if (rc != SQLITE_ROW)
+		return catalog_fail(cat->db, rc, e, "cannot read the catalogue");
+	return sqlite3_column_int(s, 0)
+		       ? 0
+		       : error_set(e, -ESTALE, "the rule %s was changed meanwhile", o->rule);
+}
+
 static int put_outcome(struct catalog *cat, const struct alert_outcome *o, int64_t *ret_lost,
 		       struct error *e)
 {
@@ -298,6 +351,9 @@ static int put_outcome(struct catalog *cat, const struct alert_outcome *o, int64
 
 	if (r == 0 && there == 0)
 		return error_set(e, -ENOENT, "there is no rule %s", o->rule);
+	/* Whom to tell may have changed with it. */
+	if (r == 0 && o->text)
+		r = text_check(cat, o, e);
 	if (r == 0)
 		r = catalog_exec(cat, e,
 				 "UPDATE alert_rule SET evaluated_ns = ?, overflow = ?, "
@@ -359,7 +415,9 @@ int alert_delivery_next(struct catalog *cat, int64_t now_ns, struct arena *arena
 	return select_each(cat,
 			   DELIVERIES
 			   "WHERE id IN (SELECT min(id) FROM alert_delivery GROUP BY rule) "
-			   "AND next_ns <= CAST(? AS INTEGER) ORDER BY next_ns, id LIMIT 1",
+			   "AND (next_ns <= CAST(?1 AS INTEGER) OR next_ns > CAST(?1 AS INTEGER) "
+			   "+ " TEXT_OF(ALERT_MAX_RETRY_S) " * 1000000000) "
+							   "ORDER BY next_ns, id LIMIT 1",
 			   now, take, &t, e);
 }
 
@@ -374,16 +432,26 @@ int alert_delivery_done(struct catalog *cat, int64_t id, struct error *e)
 				   e);
 }
 
-int alert_delivery_failed(struct catalog *cat, int64_t id, int64_t next_ns, const char *why,
-			  struct error *e)
+int alert_delivery_failed(struct catalog *cat, const struct alert_delivery_row *row,
+			  int64_t next_ns, const char *why, struct error *e)
 {
+	bool last = false;
 	int r = catalog_begin(cat, e);
 
-	return r < 0 ? r
-		     : catalog_end(cat,
-				   catalog_exec(cat, e,
-						"UPDATE alert_delivery SET tries = tries + 1, "
-						"next_ns = ?, error = ? WHERE id = ?",
-						"isi", next_ns, why, id),
-				   e);
+	if (r < 0)
+		return r;
+	r = catalog_exec(cat, e,
+			 "UPDATE alert_delivery SET tries = tries + 1, next_ns = ?, error = ? "
+			 "WHERE id = ? AND webhook = ?",
+			 "isis", next_ns, why, row->id, row->webhook);
+	/* Nobody can correct the webhook of a rule that is gone. */
+	if (r == 0)
+		r = catalog_exec(cat, e,
+				 "DELETE FROM alert_delivery WHERE id = ? AND tries >= ? "
+				 "AND rule NOT IN (SELECT name FROM alert_rule)",
+				 "ii", row->id, (int64_t)ALERT_LAST_TRY);
+	if (r == 0)
+		last = sqlite3_changes(cat->db) > 0;
+	r = catalog_end(cat, r, e);
+	return r < 0 ? r : last;
 }

@@ -19,9 +19,12 @@
 #define ALERT_MAX_NAME_CHARS 128
 #define ALERT_MAX_TEXT_BYTES 65536
 #define ALERT_MAX_WAITING    500 /* notifications of one rule; then the oldest ones go */
+#define ALERT_MAX_RETRY_S    300 /* between two tries of a notification */
+#define ALERT_LAST_TRY       20  /* of a notification whose rule is gone */
 
 struct alert_rule_row {
 	const char *name, *text, *owner;
+	const char *webhook; /* when defining: whom to tell; NULL, and when read: not said */
 	int64_t updated_ns;
 	int64_t evaluated_ns; /* the end of the last window; 0: not yet */
 	int64_t overflow;     /* alerts of the last evaluation that found no room */
@@ -48,10 +51,12 @@ struct alert_delivery_row {
 	const char *rule, *webhook, *body;
 	int64_t created_ns, next_ns, tries;
 	const char *error; /* of the last try; "": none yet */
+	int64_t waiting;   /* of the same rule, this one counted; 0: not said */
 };
 
-/* Defines all of them, or none: rows have names and texts, the rest is not read.  Replacing one
- * keeps its alerts.  -EINVAL, -ENOSPC too many. */
+/* Defines all of them, or none: rows have names, texts and webhooks, the rest is not read.
+ * Replacing one keeps its alerts; what waits to be told goes to the new webhook, at once.  -EINVAL,
+ * -ENOSPC too many. */
 int alert_rule_define(struct catalog *cat, const struct alert_rule_row *rows, size_t n,
 		      const char *owner, const char *by, struct error *e);
 
@@ -67,14 +72,21 @@ int alert_rule_list(struct catalog *cat, bool dropped,
 int alert_state_list(struct catalog *cat, const char *rule,
 		     int (*each)(void *context, const struct alert_state_row *row), void *context,
 		     struct error *e);
-/* What waits, oldest first. */
+/* The oldest notification of each rule that waits, without webhook and body, and how many do;
+ * oldest first. */
 int alert_delivery_list(struct catalog *cat,
 			int (*each)(void *context, const struct alert_delivery_row *row),
 			void *context, struct error *e);
 
+struct alert_counts {
+	int64_t pending, firing, waiting; /* alerts, alerts, notifications */
+};
+int alert_count(struct catalog *cat, struct alert_counts *ret_counts, struct error *e);
+
 /* What an evaluation found. */
 struct alert_outcome {
 	const char *rule;
+	const char *text; /* that was evaluated; NULL: whichever */
 	int64_t evaluated_ns, overflow;
 	int64_t late; /* more than before */
 	const char *error;
@@ -86,16 +98,19 @@ struct alert_outcome {
 };
 
 /* Writes it, all or nothing.  1 when older notifications had to go for want of room (and how many,
- * in *ret_lost), else 0.  -ENOENT when the rule is gone meanwhile. */
+ * in *ret_lost), else 0.  -ENOENT when the rule is gone meanwhile, -ESTALE when it has another
+ * text. */
 int alert_evaluated(struct catalog *cat, const struct alert_outcome *outcome, int64_t *ret_lost,
 		    struct error *e);
 
 /* The oldest notification of a rule that is due: 1, and its texts in the arena; 0 when there is
- * none. */
+ * none.  One that is to wait for longer than anything does is due: the clock was set back. */
 int alert_delivery_next(struct catalog *cat, int64_t now_ns, struct arena *arena,
 			struct alert_delivery_row *ret_row, struct error *e);
 int alert_delivery_done(struct catalog *cat, int64_t id, struct error *e);
-int alert_delivery_failed(struct catalog *cat, int64_t id, int64_t next_ns, const char *why,
-			  struct error *e);
+/* 1: it was the last try of one whose rule is gone, and it is gone as well; else 0.
+ * Nothing is noted when the webhook has been corrected meanwhile. */
+int alert_delivery_failed(struct catalog *cat, const struct alert_delivery_row *row,
+			  int64_t next_ns, const char *why, struct error *e);
 
 #endif

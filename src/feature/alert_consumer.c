@@ -18,7 +18,8 @@
 #define WRITE_NS     (30 * NS_PER_S)   /* how far evaluations are noted when nothing changes */
 #define POST_MS      10000             /* a webhook has so long */
 #define RETRY_FIRST  NS_PER_S          /* doubled … */
-#define RETRY_LAST   (300 * NS_PER_S)  /* … up to this */
+#define RETRY_LAST   (ALERT_MAX_RETRY_S * NS_PER_S) /* … up to this */
+#define UNWRITTEN_NS (30 * NS_PER_S) /* the catalogue cannot be written: when it is tried again */
 #define RETRY_SHIFTS 9
 #define ANSWER_BYTES 65536
 
@@ -27,7 +28,8 @@ struct watched {
 	char *name, *text; /* NUL-terminated, own */
 	bool dropped, seen;
 	int64_t evaluated_ns, written_ns; /* ends of windows: done, and noted */
-	int64_t over_ns;                  /* for late rows */
+	int64_t over_ns, every_ns;        /* for late rows */
+	int64_t retry_ns;                 /* monotonic: not before, what could not be written */
 	uint64_t late;                    /* not noted yet */
 	bool failing;
 };
@@ -40,13 +42,14 @@ struct alert_consumer {
 	uint64_t generation;
 	bool loaded;
 	struct store_feed feed;
+	int64_t told; /* the deliverer's: the last notification that was */
 
 	pthread_t evaluator, deliverer;
 	bool evaluates, delivers;
 	_Atomic bool cancel;
 	pthread_mutex_t lock; /* guards: */
 	pthread_cond_t wake;
-	bool stop, queued;
+	bool stop, queued, placed;
 	char url[256];
 };
 
@@ -59,6 +62,8 @@ void alert_consumer_set_url(struct alert_consumer *c, const char *url)
 {
 	pthread_mutex_lock(&c->lock);
 	snprintf(c->url, sizeof(c->url), "%s", url);
+	c->placed = true;
+	pthread_cond_broadcast(&c->wake);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -161,11 +166,19 @@ static int rules_load(struct alert_consumer *c)
 
 /* --- rows that come too late --- */
 
+/* Where begins what windows to come can still see. */
+static uint64_t next_begins(const struct watched *w)
+{
+	int64_t end = (w->evaluated_ns / w->every_ns + 1) * w->every_ns;
+
+	return (uint64_t)MAX(MIN(end - w->over_ns, w->evaluated_ns), 0);
+}
+
 static void late_note(struct alert_consumer *c, const struct event_set *set)
 {
 	for (size_t k = 0; k < c->n; k++) {
 		struct watched *w = &c->rules[k];
-		uint64_t late = 0, begins = (uint64_t)MAX(w->evaluated_ns - w->over_ns, 0);
+		uint64_t late = 0, begins = w->over_ns ? next_begins(w) : 0;
 
 		for (size_t i = 0; w->over_ns && i < set->n; i++) {
 			const struct event *e = &set->refs[i].batch->events[set->refs[i].index];
@@ -230,6 +243,7 @@ static int outcome_write(struct evaluating *x, int64_t to_ns, const char *failur
 	struct alert_counters *n = &x->c->counters;
 	struct buffer body = {0};
 	struct alert_outcome o = {.rule = x->w->name,
+				  .text = x->w->text,
 				  .evaluated_ns = to_ns,
 				  .overflow = (int64_t)x->answer.overflow,
 				  .late = (int64_t)x->w->late,
@@ -279,23 +293,44 @@ static int evaluate_window(struct evaluating *x, int64_t to_ns)
 	if (r == 0)
 		r = alert_state_list(x->c->options.catalog, x->w->name, state_load, &x->states,
 				     &x->error);
-	return r < 0 ? r : alert_states_step(&x->states, &x->rule, &x->answer, to_ns, &x->step);
+	if (r == 0)
+		r = alert_states_step(&x->states, &x->rule, &x->answer, to_ns, &x->step);
+	x->answer.overflow += x->step.overflow;
+	return r;
 }
 
-static int evaluate(struct alert_consumer *c, struct watched *w, int64_t to_ns)
+/* What could not be written is found again, later: the window counts as open.  -ESTALE and -ENOENT
+ * are rules that were changed meanwhile, and are read anew at once. */
+static int outcome_note(struct evaluating *x, int64_t to_ns, bool failed)
+{
+	struct watched *w = x->w;
+	char failure[sizeof(x->error.text)];
+	int r;
+
+	snprintf(failure, sizeof(failure), "%s", failed ? x->error.text : "");
+	r = outcome_write(x, to_ns, failure);
+	if (r >= 0)
+		return 0;
+	atomic_fetch_add(&x->c->counters.evaluation_failures, !failed);
+	if (r != -ESTALE && r != -ENOENT)
+		w->retry_ns = clock_mono_ns() + UNWRITTEN_NS;
+	return r;
+}
+
+/* False: the windows behind this one have to wait for it. */
+static bool evaluate(struct alert_consumer *c, struct watched *w, int64_t to_ns)
 {
 	struct evaluating x = {.c = c, .w = w};
 	struct alert_counters *n = &c->counters;
-	bool write;
+	bool write, done = false;
 	int r;
 
 	x.states.arena = &x.arena;
 	r = alert_rule_read(slice_cstr(w->text), &x.arena, &x.rule, &x.error);
 	if (r == 0)
 		r = evaluate_window(&x, to_ns);
-	if (r == -ECANCELED && atomic_load(&c->cancel)) {
-		w = NULL; /* we stop: it is asked about again next time */
-	} else {
+	/* Where we stop it is asked about again next time. */
+	if (r != -ECANCELED || !atomic_load(&c->cancel)) {
 		atomic_fetch_add(&n->evaluations, 1);
 		atomic_fetch_add(&n->evaluation_failures, r < 0);
 		atomic_fetch_add(&n->overflowed, x.answer.overflow);
@@ -303,21 +338,16 @@ static int evaluate(struct alert_consumer *c, struct watched *w, int64_t to_ns)
 			error_set(&x.error, r, "%s", strerror(-r));
 		write = r < 0 || w->failing || x.step.changed || x.answer.overflow || w->dropped ||
 			to_ns - w->written_ns >= WRITE_NS;
-		w->failing = r < 0;
-		w->evaluated_ns = to_ns;
-		if (write) {
-			char failure[sizeof(x.error.text)];
-
-			snprintf(failure, sizeof(failure), "%s", r < 0 ? x.error.text : "");
-			/* What could not be written is found again: the window counts as open. */
-			if (outcome_write(&x, to_ns, failure) < 0)
-				w->evaluated_ns = w->written_ns;
+		done = !write || outcome_note(&x, to_ns, r < 0) == 0;
+		if (done) {
+			w->failing = r < 0;
+			w->evaluated_ns = to_ns;
 		}
 	}
 	alert_answer_done(&x.answer);
 	alert_states_done(&x.states);
 	arena_done(&x.arena);
-	return r;
+	return done;
 }
 
 /* The windows of a rule that have passed.  Windows end at multiples of "every", so that rules of
@@ -329,6 +359,10 @@ static void rule_catch_up(struct alert_consumer *c, struct watched *w, int64_t n
 	struct alert_rule rule;
 	int64_t last, next;
 
+	if (w->retry_ns > clock_mono_ns())
+		return;
+	if (w->evaluated_ns > now_ns) /* the clock was ahead: it would be silent until then */
+		w->evaluated_ns = w->written_ns = 0;
 	if (alert_rule_read(slice_cstr(w->text), &arena, &rule, &error) < 0) {
 		/* It was checked when it was defined: a newer causet has written it. */
 		if (now_ns - w->evaluated_ns >= 60 * NS_PER_S)
@@ -338,6 +372,7 @@ static void rule_catch_up(struct alert_consumer *c, struct watched *w, int64_t n
 	}
 	arena_done(&arena);
 	w->over_ns = rule.over_ns;
+	w->every_ns = rule.every_ns;
 	last = (now_ns - rule.delay_ns) / rule.every_ns * rule.every_ns;
 	if (w->dropped)
 		last = MAX(now_ns, w->evaluated_ns + 1);
@@ -350,44 +385,38 @@ static void rule_catch_up(struct alert_consumer *c, struct watched *w, int64_t n
 		atomic_fetch_add(&c->counters.windows_skipped,
 				 (uint64_t)((from - next) / rule.every_ns));
 		next = from;
+		w->evaluated_ns = from - rule.every_ns; /* they are counted once */
 	}
 	for (; next <= last && !atomic_load(&c->cancel); next += rule.every_ns)
-		evaluate(c, w, next);
+		if (!evaluate(c, w, next))
+			break;
 }
 
 /* --- the evaluator --- */
 
-struct tally {
-	uint64_t pending, firing;
-};
-
-static int state_count(void *context, const struct alert_state_row *row)
-{
-	struct tally *t = context;
-
-	t->pending += row->is == ALERT_PENDING;
-	t->firing += row->is == ALERT_FIRING;
-	return 0;
-}
-
-static int delivery_count(void *context, const struct alert_delivery_row *row)
-{
-	++*(uint64_t *)context;
-	return 0;
-}
-
 static void gauges_set(struct alert_consumer *c)
 {
 	struct error error = {0};
-	struct tally t = {0};
-	uint64_t waiting = 0;
+	struct alert_counts n = {0};
 
-	if (alert_state_list(c->options.catalog, NULL, state_count, &t, &error) == 0) {
-		atomic_store(&c->counters.pending, t.pending);
-		atomic_store(&c->counters.firing, t.firing);
-	}
-	if (alert_delivery_list(c->options.catalog, delivery_count, &waiting, &error) == 0)
-		atomic_store(&c->counters.waiting, waiting);
+	if (alert_count(c->options.catalog, &n, &error) < 0)
+		return;
+	atomic_store(&c->counters.pending, (uint64_t)n.pending);
+	atomic_store(&c->counters.firing, (uint64_t)n.firing);
+	atomic_store(&c->counters.waiting, (uint64_t)n.waiting);
+}
+
+/* Notifications say where they come from: nothing is evaluated before that is known. */
+static bool place_wait(struct alert_consumer *c)
+{
+	bool stop;
+
+	pthread_mutex_lock(&c->lock);
+	while (!c->placed && !c->stop)
+		pthread_cond_wait(&c->wake, &c->lock);
+	stop = c->stop;
+	pthread_mutex_unlock(&c->lock);
+	return !stop;
 }
 
 static void *evaluator_run(void *context)
@@ -396,6 +425,8 @@ static void *evaluator_run(void *context)
 	uint64_t counted = 0;
 	bool first = true;
 
+	if (!place_wait(c))
+		return NULL;
 	do {
 		if (rules_load(c) < 0)
 			continue;
@@ -413,17 +444,28 @@ static void *evaluator_run(void *context)
 
 /* --- the deliverer --- */
 
+/* Nobody reads what a webhook says.  One that says too much is not listened to any longer. */
+static int answer_discard(void *context, struct slice piece)
+{
+	size_t *n = context;
+
+	*n += piece.n;
+	return *n > ANSWER_BYTES ? -EFBIG : 0;
+}
+
 int alert_consumer_post(const char *webhook, const char *body, const _Atomic bool *cancel,
 			struct error *error)
 {
 	static const char *const headers[] = {"Content-Type: application/json", "Expect:", NULL};
 	const struct http_client_options options = {.connect_ms = POST_MS, .stall_ms = POST_MS};
+	size_t taken = 0;
 	const struct http_call call = {.method = "POST",
 				       .url = webhook,
 				       .headers = headers,
 				       .body = slice_cstr(body),
 				       .cancel = cancel,
-				       .max_body = ANSWER_BYTES,
+				       .write = answer_discard,
+				       .context = &taken,
 				       .timeout_ms = POST_MS};
 	struct http_client *client = NULL;
 	struct http_answer answer = {0};
@@ -438,7 +480,28 @@ int alert_consumer_post(const char *webhook, const char *body, const _Atomic boo
 		http_answer_done(&answer);
 	}
 	http_client_free(client);
-	return r;
+	return r == -EFBIG ? 200 : r; /* pieces are given of answers that are 2xx */
+}
+
+/* Without the URL, whose path may be a secret. */
+static const char *reason(int r)
+{
+	switch (r) {
+	case -EHOSTUNREACH:
+		return "the name of the webhook's host is not known";
+	case -ECONNREFUSED:
+		return "no connection to the webhook: it was refused, or there is no way there";
+	case -ETIMEDOUT:
+		return "the webhook did not answer within ten seconds";
+	case -ECONNRESET:
+		return "the webhook closed the connection without an answer";
+	case -EACCES:
+		return "the webhook's certificate is not trusted";
+	case -EPROTO:
+		return "the webhook speaks neither HTTP nor TLS as it should";
+	default:
+		return strerror(-r);
+	}
 }
 
 static int64_t retry_after(int64_t tries)
@@ -448,43 +511,49 @@ static int64_t retry_after(int64_t tries)
 	return MIN(RETRY_FIRST << shifts, RETRY_LAST);
 }
 
-static void deliver(struct alert_consumer *c, const struct alert_delivery_row *row)
+/* Negative errno when what became of it could not be written. */
+static int deliver(struct alert_consumer *c, const struct alert_delivery_row *row)
 {
 	struct error error = {0}, other = {0};
-	int r = alert_consumer_post(row->webhook, row->body, &c->cancel, &error);
+	int r = 200;
 
+	if (row->id != c->told) { /* else it is in the queue only because it could not be removed */
+		r = alert_consumer_post(row->webhook, row->body, &c->cancel, &error);
+		atomic_fetch_add(&c->counters.notifications, r >= 200 && r < 300);
+	}
 	if (r >= 200 && r < 300) {
-		atomic_fetch_add(&c->counters.notifications, 1);
-		alert_delivery_done(c->options.catalog, row->id, &other);
-		return;
+		c->told = row->id;
+		return alert_delivery_done(c->options.catalog, row->id, &other);
 	}
 	if (atomic_load(&c->cancel))
-		return; /* it is tried again by the next server */
+		return 0; /* it is tried again by the next server */
 	atomic_fetch_add(&c->counters.notification_failures, 1);
 	if (r >= 0)
 		error_set(&error, -EPROTO, "the webhook answered %d", r);
-	/* The error names the URL, whose path may be a secret: the reason is what stands behind. */
-	alert_delivery_failed(c->options.catalog, row->id,
-			      clock_wall_ns() + retry_after(row->tries),
-			      r >= 0 ? error.text : strerror(-r), &other);
+	r = alert_delivery_failed(c->options.catalog, row,
+				  clock_wall_ns() + retry_after(row->tries),
+				  r >= 0 ? error.text : reason(r), &other);
+	atomic_fetch_add(&c->counters.notifications_dropped, r > 0);
+	return r;
 }
 
 static void *deliverer_run(void *context)
 {
 	struct alert_consumer *c = context;
-	bool busy;
+	int64_t pause;
 
 	do {
 		struct alert_delivery_row row;
 		struct error error = {0};
 		struct arena arena = {0};
 
-		busy = alert_delivery_next(c->options.catalog, clock_wall_ns(), &arena, &row,
-					   &error) == 1;
-		if (busy)
-			deliver(c, &row);
+		pause = 2 * LOOK_NS;
+		/* A webhook must not be told all the time because the disk is full. */
+		if (alert_delivery_next(c->options.catalog, clock_wall_ns(), &arena, &row,
+					&error) == 1)
+			pause = deliver(c, &row) < 0 ? UNWRITTEN_NS : 0;
 		arena_done(&arena);
-	} while (pause_for(c, busy ? 0 : 2 * LOOK_NS, true));
+	} while (pause_for(c, pause, true));
 	return NULL;
 }
 
@@ -499,7 +568,6 @@ int alert_consumer_start(const struct alert_options *options, struct alert_consu
 	if (!c)
 		return -ENOMEM;
 	c->options = *options;
-	snprintf(c->url, sizeof(c->url), "http://localhost");
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

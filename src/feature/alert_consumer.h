@@ -46,7 +46,7 @@ struct alert_consumer *alert_consumer_stop(struct alert_consumer *c);
 
 const struct alert_counters *alert_consumer_counters(const struct alert_consumer *c);
 
-/* Where alerts say that they come from; copied.  Before it is said it is http://localhost.  Any
+/* Where alerts say that they come from; copied.  Nothing is evaluated before it is said.  Any
  * thread. */
 void alert_consumer_set_url(struct alert_consumer *c, const char *url);
 

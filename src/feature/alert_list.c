@@ -63,23 +63,17 @@ static int keep_state(void *context, const struct alert_state_row *row)
 static int keep_waiting(void *context, const struct alert_delivery_row *row)
 {
 	struct listing *l = context;
-	struct waiting *w = NULL;
+	struct waiting *w;
 
-	for (size_t i = 0; i < l->waiting_n && !w; i++)
-		if (strcmp(l->waiting[i].rule, row->rule) == 0)
-			w = &l->waiting[i];
-	if (!w) {
-		if (!vec_reserve(&l->waiting, &l->waiting_room, l->waiting_n + 1,
-				 sizeof(*l->waiting)))
-			return -ENOMEM;
-		w = &l->waiting[l->waiting_n];
-		/* The oldest is the one that is tried. */
-		*w = (struct waiting){keep(l, row->rule), keep(l, row->error), 0, row->next_ns};
-		if (!w->rule || !w->error)
-			return -ENOMEM;
-		l->waiting_n++;
-	}
-	w->n++;
+	if (!vec_reserve(&l->waiting, &l->waiting_room, l->waiting_n + 1, sizeof(*l->waiting)))
+		return -ENOMEM;
+	w = &l->waiting[l->waiting_n];
+	/* The oldest is the one that is tried. */
+	*w = (struct waiting){keep(l, row->rule), keep(l, row->error), (uint64_t)row->waiting,
+			      row->next_ns};
+	if (!w->rule || !w->error)
+		return -ENOMEM;
+	l->waiting_n++;
 	return 0;
 }
 
@@ -261,6 +255,7 @@ static int define_one(struct defining *d, struct slice json)
 	alert_rule_write(&w, &rule, true);
 	json_end_object(&w);
 	rows[d->out->n].name = rule.name.p;
+	rows[d->out->n].webhook = rule.webhook.p;
 	rows[d->out->n].text = text.failed ? NULL : arena_dup(d->arena, buffer_get(&text)).p;
 	buffer_done(&text);
 	return rows[d->out->n++].text ? 0 : -ENOMEM;

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/clock.h"
+#include "core/hash.h"
 #include "exec/query.h"
 #include "store/store.h"
 
@@ -27,6 +28,8 @@ struct running {
 	bool counts; /* no column is a number: rows are counted */
 	struct slice names[COLUMNS_MOST];
 	bool label[COLUMNS_MOST];
+	struct arena scratch; /* of one row … */
+	struct buffer labels; /* … and its labels */
 	int result;
 };
 
@@ -53,13 +56,21 @@ static bool has(const struct alert_label *labels, size_t n, struct slice name)
 	return false;
 }
 
-/* The rule's own labels count for more than what the rows say. */
-static int labels_make(struct running *x, const struct value *values, struct slice *ret_labels)
+/* Not within a character. */
+static struct slice label_cut(struct slice text)
+{
+	size_t n = MIN(text.n, (size_t)ALERT_LABEL_BYTES);
+
+	while (n < text.n && n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+		n--;
+	return slice_of(text.p, n);
+}
+
+/* Into x->labels.  The rule's own labels count for more than what the rows say. */
+static int labels_make(struct running *x, const struct value *values)
 {
 	struct alert_label labels[1 + ALERT_LABELS_MOST + COLUMNS_MOST];
-	struct arena *arena = &x->answer->arena;
-	struct buffer out = {0};
-	struct json_writer w = json_write(&out);
+	struct json_writer w = json_write(&x->labels);
 	size_t n = 0;
 
 	labels[n++] = (struct alert_label){SLICE("alertname"), x->rule->name};
@@ -68,22 +79,21 @@ static int labels_make(struct running *x, const struct value *values, struct sli
 			labels[n++] = x->rule->labels[i];
 	for (size_t i = 0; values && i < x->columns; i++)
 		if (x->label[i] && values[i].type != V_NIL && !has(labels, n, x->names[i])) {
-			struct slice text = value_format(arena, values[i]);
+			struct slice text = value_format(&x->scratch, values[i]);
 
 			if (!text.p)
 				return -ENOMEM;
-			labels[n++] = (struct alert_label){x->names[i], text};
+			labels[n++] = (struct alert_label){x->names[i], label_cut(text)};
 		}
 	qsort(labels, n, sizeof(*labels), by_name);
+	buffer_clear(&x->labels);
 	json_begin_object(&w);
 	for (size_t i = 0; i < n; i++) {
 		json_put_key(&w, labels[i].name);
 		json_put_string(&w, labels[i].value);
 	}
 	json_end_object(&w);
-	*ret_labels = out.failed ? slice_of(NULL, 0) : arena_dup(arena, buffer_get(&out));
-	buffer_done(&out);
-	return ret_labels->p ? 0 : -ENOMEM;
+	return x->labels.failed ? -ENOMEM : 0;
 }
 
 /* --- rows --- */
@@ -92,23 +102,28 @@ static int sample_add(struct running *x, const struct value *values, double numb
 {
 	struct alert_answer *a = x->answer;
 	struct alert_sample sample = {.value = number};
+	struct slice labels;
 	int r;
 
 	if (!alert_rule_holds(x->rule, number))
 		return 0;
+	r = labels_make(x, values);
+	arena_clear(&x->scratch);
+	if (r < 0)
+		return r;
+	labels = buffer_get(&x->labels);
+	sample.hash = hash_bytes(labels.p, labels.n, 0);
+	for (size_t i = 0; i < a->n; i++) /* rows that differ in nothing but their number */
+		if (a->rows[i].hash == sample.hash && slice_eq(a->rows[i].labels, labels)) {
+			a->rows[i].value = number;
+			return 0;
+		}
 	if (a->n == ALERT_MOST) {
 		a->overflow++;
 		return 0;
 	}
-	r = labels_make(x, values, &sample.labels);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < a->n; i++) /* rows that differ in nothing but their number */
-		if (slice_eq(a->rows[i].labels, sample.labels)) {
-			a->rows[i].value = number;
-			return 0;
-		}
-	if (!vec_reserve(&a->rows, &a->room, a->n + 1, sizeof(*a->rows)))
+	sample.labels = arena_dup(&a->arena, labels);
+	if (!sample.labels.p || !vec_reserve(&a->rows, &a->room, a->n + 1, sizeof(*a->rows)))
 		return -ENOMEM;
 	a->rows[a->n++] = sample;
 	return 0;
@@ -271,6 +286,8 @@ int alert_query_run(const struct alert_rule *rule, const struct alert_asking *as
 	if (r < 0 && !error->text[0])
 		error_set(error, r, "%s", strerror(-r));
 	query_free(x.query);
+	arena_done(&x.scratch);
+	buffer_done(&x.labels);
 	buffer_done(&text);
 	arena_done(&arena);
 	if (r < 0)

@@ -17,6 +17,7 @@ struct store;
 struct alert_sample {
 	struct slice labels; /* a JSON object, sorted by name; NUL-terminated */
 	double value;
+	uint64_t hash; /* of the labels */
 };
 
 /* Samples for which the rule's condition holds. */
@@ -24,7 +25,7 @@ struct alert_answer {
 	struct arena arena;
 	struct alert_sample *rows;
 	size_t n, room;
-	uint64_t overflow;  /* found no room */
+	uint64_t overflow;  /* rows for which there was no room */
 	uint64_t rows_seen; /* of the answer, whether the condition holds or not */
 };
 

@@ -20,7 +20,6 @@
 #define REPEAT_DEFAULT (4 * 3600 * NS_PER_S)
 #define DAY_NS         (86400 * NS_PER_S)
 #define URL_MOST       2048
-#define LABEL_MOST     1024 /* bytes of a value */
 
 static const char *const relations[] = {
 	[VALUE_EQ] = "==", [VALUE_NE] = "!=", [VALUE_LT] = "<",
@@ -198,7 +197,7 @@ static int read_labels(struct reading *x, const char *field, struct alert_label 
 		r = l->name.p ? read_text(x, field, &l->value) : -ENOMEM;
 		if (r < 0)
 			return r;
-		if (l->value.n > LABEL_MOST)
+		if (l->value.n > ALERT_LABEL_BYTES)
 			return wrong(x, field, "has a value of more than 1024 bytes");
 		++*ret_n;
 	}
@@ -252,10 +251,17 @@ static int url_check(struct slice url, struct error *error)
 
 	if (url.n > URL_MOST)
 		return error_set(error, -EINVAL, "\"webhook\" is longer than %d bytes", URL_MOST);
-	for (size_t i = 0; i < url.n; i++)
-		if (url.p[i] <= ' ' || url.p[i] == 0x7f)
+	for (size_t i = 0; i < url.n; i++) {
+		unsigned char c = (unsigned char)url.p[i];
+
+		if (c >= 0x80)
+			return error_set(error, -EINVAL,
+					 "\"webhook\" has characters in it that are not ASCII: "
+					 "write %%XX for their bytes, and a host as xn--…");
+		if (c <= ' ' || c == 0x7f)
 			return error_set(error, -EINVAL,
 					 "\"webhook\" has blanks or control characters in it");
+	}
 	while (host < rest.n && !strchr("/?#", rest.p[host]))
 		host++;
 	if (host == 0)

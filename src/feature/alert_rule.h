@@ -16,7 +16,8 @@
 #include "lang/diag.h"
 #include "wire/json_writer.h"
 
-#define ALERT_LABELS_MOST 32 /* of a rule, and of a row */
+#define ALERT_LABELS_MOST 32   /* of a rule, and of a row */
+#define ALERT_LABEL_BYTES 1024 /* of a value: rules have no longer ones, those of rows are cut */
 
 struct catalog;
 struct plan_node;

@@ -24,12 +24,15 @@ void alert_states_done(struct alert_states *s);
 int alert_states_add(struct alert_states *s, const struct alert_state_row *row);
 
 struct alert_step {
-	bool changed; /* the rows differ from before in more than their values */
-	bool tell;    /* something fired, resolved, or is to be told again */
+	bool changed;      /* the rows differ from before in more than their values */
+	bool tell;         /* something fired, resolved, or is to be told again */
+	uint64_t overflow; /* of the answer's samples found no room */
 };
 
-/* One evaluation, whose window ended at `now_ns`.  Rows are sorted by labels afterwards.  -ENOMEM,
- * and the rows are of no use then. */
+/* One evaluation, whose window ended at `now_ns`.  Rows are sorted by labels afterwards.  When the
+ * answer has overflowed nobody knows whether what is not in it holds: such rows stay as they are,
+ * and while there are ALERT_MOST of them no new ones are added.  -ENOMEM: the step is empty, and
+ * the rows are of no use. */
 int alert_states_step(struct alert_states *s, const struct alert_rule *rule,
 		      const struct alert_answer *answer, int64_t now_ns,
 		      struct alert_step *ret_step);

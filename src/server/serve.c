@@ -196,10 +196,11 @@ static int alerts_start(struct server *s, struct error *error)
 static void alerts_place(struct server *s)
 {
 	const struct config *c = s->config;
+	bool six = strchr(c->listen, ':'); /* as in [::1]:80 */
 	char url[256];
 
-	snprintf(url, sizeof(url), "%s://%s:%d", c->tls_cert ? "https" : "http", c->listen,
-		 s->ports[__builtin_ctz(SERVICE_HTTP)]);
+	snprintf(url, sizeof(url), "%s://%s%s%s:%d", c->tls_cert ? "https" : "http", six ? "[" : "",
+		 c->listen, six ? "]" : "", s->ports[__builtin_ctz(SERVICE_HTTP)]);
 	alert_consumer_set_url(s->alerts, c->external_url ? c->external_url : url);
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -22,6 +23,7 @@ class Hook:
 
     def __init__(self, *answers):
         self.answers, self.bodies, self.tries, self.hanging = list(answers), [], 0, threading.Event()
+        self.talk = 0  # bytes of its answers
         hook = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -39,10 +41,14 @@ class Hook:
                     assert self.headers['Content-Type'] == 'application/json'
                     hook.bodies.append(json.loads(body))
                 self.send_response(answer)
-                self.send_header('Content-Length', '0')
+                self.send_header('Content-Length', str(hook.talk))
                 if answer == 302:
                     self.send_header('Location', 'http://127.0.0.1:1/')
                 self.end_headers()
+                try:
+                    self.wfile.write(b'x' * hook.talk)
+                except OSError:
+                    pass
 
             def log_message(self, *_):
                 pass
@@ -80,7 +86,7 @@ def metrics(server):
 
 
 def send(server, services, n=3, ago=60, error=True):
-    now = time.time_ns() - ago * 10**9
+    now = time.time_ns() - int(ago * 10**9)
     groups = [{'resource': {'attributes': [{'key': 'service.name', 'value': {'stringValue': service}}]},
                'scopeSpans': [{'spans': [
                    {'traceId': os.urandom(16).hex(), 'spanId': os.urandom(8).hex(), 'name': 'GET', 'kind': 2,
@@ -174,6 +180,45 @@ def test_a_webhook_that_fails_is_told_again(start_server, hook, answers):
     wait_for(lambda: webhook.bodies)
     wait_for(lambda: rules(server)['undelivered'] == 0)
     assert webhook.tries == len(answers) + 1 and len(webhook.bodies) == 1
+
+
+def test_what_a_webhook_says_is_not_read_however_long(start_server, hook):
+    server, webhook = start_server(), hook()
+    webhook.talk = 8 << 20
+    send(server, ['cart'])
+    define(server, webhook=webhook.url)
+    wait_for(lambda: webhook.bodies)
+    wait_for(lambda: rules(server)['undelivered'] == 0)
+    assert webhook.tries == 1
+
+
+def test_a_corrected_webhook_is_told_what_waits(start_server, hook):
+    server, webhook = start_server(), hook()
+    send(server, ['cart'])
+    define(server, webhook='http://nowhere.invalid/secret')
+    wait_for(lambda: 'deliveryError' in rules(server))
+    assert rules(server)['deliveryError'] == "the name of the webhook's host is not known"
+    define(server, webhook='http://127.0.0.1:1/secret')
+    wait_for(lambda: 'refused' in rules(server).get('deliveryError', ''))
+    define(server, webhook=webhook.url)
+    wait_for(lambda: rules(server)['undelivered'] == 0)
+    assert [a['labels']['service'] for a in webhook.bodies[0]['alerts']] == ['cart']
+
+
+def test_what_was_told_is_not_told_again_because_it_cannot_be_removed(start_server, hook):
+    server, webhook = start_server(), hook()
+    catalogue = sqlite3.connect(server.folder / 'data' / 'catalog.db', isolation_level=None, timeout=60)
+    catalogue.execute("CREATE TRIGGER full BEFORE DELETE ON alert_delivery BEGIN SELECT RAISE(FAIL, 'full'); END")
+    send(server, ['cart'])
+    define(server, webhook=webhook.url)
+    wait_for(lambda: webhook.bodies)
+    time.sleep(3)
+    assert webhook.tries == 1 and rules(server)['undelivered'] == 1
+    catalogue.execute('DROP TRIGGER full')
+    catalogue.close()
+    send(server, ['pay'])
+    wait_for(lambda: len(webhook.bodies) == 2 and rules(server)['undelivered'] == 0)
+    assert webhook.tries == 2
 
 
 def test_a_webhook_that_hangs_does_not_stop_others(start_server, hook):
@@ -273,12 +318,21 @@ def test_rows_that_come_too_late_are_counted(start_server, hook):
     wait_for(lambda: 'causet_alert_late_rows_total 4' in metrics(server))
 
 
+def test_rows_between_the_last_window_and_the_next_are_late(start_server, hook):
+    server, webhook = start_server(), hook()
+    define(server, webhook=webhook.url, over='5m', every='1h')
+    wait_for(lambda: rules(server)['health'] == 'ok')
+    seen = int(rules(server)['evaluatedUnixNano'])
+    send(server, ['cart'], n=4, ago=time.time() - seen / 10**9 + 60)  # in the window that has passed, and in no other
+    wait_for(lambda: 'causet_alert_late_rows_total 4' in metrics(server))
+
+
 @pytest.mark.parametrize('change, word', [
     ({'query': 'From s In'}, 'bad_query'), ({'query': 'From s In Nothing Select COUNT'}, 'bad_query'), ({'query': ''}, 'query'),
     ({'query': 'From s In spans Over last 1h Select COUNT'}, 'over'), ({'query': '{ } | rate() > 5'}, 'series'),
     ({'threshold': 'much'}, 'threshold'), ({'when': '~'}, 'when'), ({'over': '0s'}, 'over'), ({'every': '1ms'}, 'every'),
     ({'for': 5}, 'for'), ({'webhook': 'ftp://x/'}, 'webhook'), ({'webhook': 'file:///etc/passwd'}, 'webhook'),
-    ({'webhook': 'http://user:pw@x/'}, 'user'), ({'webhook': 'http://'}, 'webhook'), ({'labels': {'a-b': 'c'}}, 'labels'),
+    ({'webhook': 'http://user:pw@x/'}, 'user'), ({'webhook': 'http://x/\xe9'}, 'ASCII'), ({'webhook': 'http://'}, 'webhook'), ({'labels': {'a-b': 'c'}}, 'labels'),
     ({'labels': {'a': 1}}, 'labels'), ({'name': ''}, 'name'), ({'name': 'a/b'}, 'name'), ({'colour': 'red'}, 'colour')])
 def test_a_wrong_rule_is_refused_and_says_why(server, change, word):
     status, _, answer = server.request('/api/v1/alerts', body={**RULE, 'webhook': 'http://127.0.0.1:1/', **change})

@@ -59,6 +59,7 @@ static void wrong_rules_are_refused(void **state)
 		BEGIN "1,\"webhook\":\"//h\"}",
 		BEGIN "1,\"webhook\":\"http:///p\"}",
 		BEGIN "1,\"webhook\":\"http://a b/\"}",
+		BEGIN "1,\"webhook\":\"http://h/\u00e9\"}",
 		BEGIN "1,\"webhook\":\"gopher://h/\"}",
 		BEGIN "1,\"webhook\":\"http://u@h/\"}",
 		BEGIN "1} x",

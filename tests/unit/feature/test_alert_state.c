@@ -126,6 +126,72 @@ static void what_fires_is_told_again_after_a_while(void **s)
 	end(&x);
 }
 
+static void an_answer_that_overflowed_resolves_nothing_and_adds_while_there_is_room(void **s)
+{
+	struct alert_sample row = {.labels = slice_cstr(B), .value = 1};
+	struct alert_answer answer = {.rows = &row, .n = 1, .overflow = 7};
+	struct running x;
+
+	begin(&x, 0, 0);
+	step(&x, 100, a_alone, 1);
+	assert_int_equal(alert_states_step(&x.states, &x.rule, &answer, 160 * NS_PER_S, &x.step),
+			 0);
+	assert_int_equal(state(&x, A), ALERT_FIRING);
+	assert_int_equal(state(&x, B), ALERT_FIRING);
+	assert_int_equal(x.step.overflow, 0);
+	for (size_t i = x.states.n; i < ALERT_MOST; i++) {
+		const struct alert_state_row fires = {
+			.labels = arena_printf(&x.arena, "{\"n\":\"%zu\"}", i), .is = ALERT_FIRING};
+
+		assert_int_equal(alert_states_add(&x.states, &fires), 0);
+	}
+	row.labels = SLICE("{}");
+	assert_int_equal(alert_states_step(&x.states, &x.rule, &answer, 220 * NS_PER_S, &x.step),
+			 0);
+	assert_int_equal(x.states.n, ALERT_MOST);
+	assert_int_equal(x.step.overflow, 1);
+	assert_false(x.step.tell || x.step.changed);
+	step(&x, 280, a_alone, 1); /* all is known again */
+	assert_int_equal(state(&x, A), ALERT_FIRING);
+	assert_int_equal(state(&x, B), ALERT_RESOLVED);
+	end(&x);
+}
+
+static void of_resolved_ones_the_latest_are_kept(void **s)
+{
+	struct running x;
+
+	begin(&x, 0, 0);
+	for (size_t i = 0; i < ALERT_MOST + 10; i++) {
+		const struct alert_state_row past = {
+			.labels = arena_printf(&x.arena, "{\"n\":\"%zu\"}", i),
+			.is = ALERT_RESOLVED,
+			.resolved_ns = (int64_t)(1000 + i) * NS_PER_MS};
+
+		assert_int_equal(alert_states_add(&x.states, &past), 0);
+	}
+	step(&x, 100, a_alone, 1);
+	assert_int_equal(x.states.n, ALERT_MOST + 1);
+	assert_int_equal(state(&x, A), ALERT_FIRING);
+	assert_int_equal(state(&x, "{\"n\":\"9\"}"), 0);
+	assert_int_equal(state(&x, "{\"n\":\"10\"}"), ALERT_RESOLVED);
+	end(&x);
+}
+
+static void a_clock_that_was_ahead_does_not_keep_alerts_from_firing(void **s)
+{
+	struct running x;
+
+	begin(&x, 60, 0);
+	step(&x, 1000000, a_alone, 1);
+	step(&x, 100, a_alone, 1);
+	assert_int_equal(state(&x, A), ALERT_PENDING);
+	assert_true(x.step.changed);
+	step(&x, 160, a_alone, 1);
+	assert_int_equal(state(&x, A), ALERT_FIRING);
+	end(&x);
+}
+
 static void a_notification_tells_what_fires_and_what_was_just_resolved(void **s)
 {
 	struct running x;
@@ -166,6 +232,10 @@ int main(void)
 		cmocka_unit_test(with_for_it_is_pending_first_and_a_gap_begins_anew),
 		cmocka_unit_test(what_fired_is_resolved_kept_for_a_while_and_may_fire_again),
 		cmocka_unit_test(what_fires_is_told_again_after_a_while),
+		cmocka_unit_test(
+			an_answer_that_overflowed_resolves_nothing_and_adds_while_there_is_room),
+		cmocka_unit_test(of_resolved_ones_the_latest_are_kept),
+		cmocka_unit_test(a_clock_that_was_ahead_does_not_keep_alerts_from_firing),
 		cmocka_unit_test(a_notification_tells_what_fires_and_what_was_just_resolved),
 	};
 
