@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -138,6 +139,7 @@ int case_link(const struct infer_case *c, const struct infer_mode *mode,
 	struct pairing *pairing;
 	struct error error = {0};
 	void *state = NULL;
+	struct rusage used;
 	double start = bench_cpu();
 	int r = pairing_new(&calls, &pairing);
 
@@ -155,6 +157,8 @@ int case_link(const struct infer_case *c, const struct infer_mode *mode,
 	if (r == 0)
 		r = patterns_add(&ret->patterns, &calls, links, INT64_MAX, NULL);
 	ret->cpu_s = bench_cpu() - start;
+	getrusage(RUSAGE_SELF, &used);
+	ret->peak_kib = used.ru_maxrss;
 	ret->calls = calls.n;
 	ret->parallelism = parallelism(&calls);
 	if (r == 0)

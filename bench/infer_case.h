@@ -30,7 +30,8 @@ void case_done(struct infer_case *c);
 struct case_answer {
 	struct score score;
 	struct patterns patterns;
-	double cpu_s; /* pairing, linking, patterns */
+	double cpu_s;  /* pairing, linking, patterns */
+	long peak_kib; /* the most this process has taken so far, before the answer is scored */
 	double parallelism;
 	size_t calls;
 };
