@@ -222,7 +222,11 @@ int group_reopen_int(struct segment_group *g, uint32_t number, enum group_readin
 		r = read_first(g, reading);
 	if (r == 0)
 		r = parse_directory(g);
-	return r == 0 ? row_room(g) : r;
+	if (r == 0)
+		r = row_room(g);
+	if (r < 0)
+		g->kept = false; /* half of it is there: nobody else may find it */
+	return r;
 }
 
 /* A group out of the cache: this one, or another whose memory is used again. */
@@ -339,16 +343,24 @@ struct segment_group *group_close(struct segment_group *g)
 	return NULL;
 }
 
+static size_t list_bytes(const struct loose_list *l)
+{
+	return l->chunk_capacity * sizeof(*l->chunks) +
+	       (l->column_capacity + l->before_capacity + l->list_capacity + l->list_code_capacity +
+		l->row_list_capacity + l->code_capacity + l->place_capacity) *
+		       sizeof(uint32_t);
+}
+
 size_t group_bytes(const struct segment_group *g)
 {
 	size_t n = sizeof(*g) + g->byte_capacity + column_codec_bytes(g->codec) +
 		   g->row_capacity * (10 * sizeof(uint64_t) + 7 * sizeof(uint32_t)) +
 		   g->zone->pieces * sizeof(*g->pieces) + /* the rest was never touched */
 		   g->column_capacity * sizeof(*g->columns) +
-		   (g->loose_capacity + g->found_capacity + g->list.code_capacity +
-		    g->list.before_capacity) *
-			   sizeof(uint32_t) +
-		   g->uuid_capacity * UUID_BYTES;
+		   (g->loose_capacity + g->found_capacity) * sizeof(uint32_t) +
+		   g->uuid_capacity * UUID_BYTES +
+		   (g->expected_capacity + g->var_capacity) * sizeof(uint64_t) +
+		   list_bytes(&g->list);
 
 	for (size_t i = 0; i < g->column_used; i++) {
 		const struct loaded_column *c = &g->columns[i];
