@@ -32,8 +32,8 @@ static struct light_attr *attr_of(struct light_trace *l, struct slice key)
 	a = &l->attrs[l->attr_n++];
 	*a = (struct light_attr){.key = key};
 found:
-	if (a->tables != l->tables) {
-		a->tables = l->tables;
+	if (a->segment != l->segment) {
+		a->segment = l->segment;
 		a->code = tables_find(l->tables, key);
 		a->group = 0;
 	}

@@ -39,9 +39,9 @@ int light_processes(struct light_trace *l)
 	uint32_t number = 0;
 	int r = 0;
 
-	if (l->process_tables == l->tables)
+	if (l->process_segment == l->segment)
 		return 0;
-	l->process_tables = NULL;
+	l->process_segment = NULL;
 	free(l->processes);
 	l->processes = malloc((n + 1) * sizeof(*l->processes));
 	named = malloc((n + 1) * sizeof(*named));
@@ -60,7 +60,7 @@ int light_processes(struct light_trace *l)
 		l->processes[named[i].resource] = number;
 	}
 	if (r == 0)
-		l->process_tables = l->tables;
+		l->process_segment = l->segment;
 	buffer_done(&text);
 	arena_done(&arena);
 	free(named);

@@ -26,6 +26,8 @@ int light_group(struct light_trace *l, struct trace_prune *prune, struct segment
 	l->prune = prune;
 	l->group = g;
 	l->serial++;
+	l->failed = 0;
+	l->segment = group_segment(g);
 	l->tables = group_tables(g);
 	l->codes = prune->codes;
 	l->times = l->durations = NULL;
@@ -43,10 +45,18 @@ static const struct shape *shape_of(const struct light_trace *l, uint32_t block)
 
 bool light_times(struct light_trace *l)
 {
-	if (!l->times &&
-	    (group_times(l->group, &l->times) < 0 || group_durations(l->group, &l->durations) < 0))
+	int r = 0;
+
+	if (l->times || l->failed)
+		return l->times;
+	r = group_times(l->group, &l->times);
+	if (r == 0)
+		r = group_durations(l->group, &l->durations);
+	if (r < 0) {
 		l->times = l->durations = NULL;
-	return l->times && l->durations;
+		l->failed = r;
+	}
+	return r == 0;
 }
 
 static bool need_names(struct light_trace *l)

@@ -17,8 +17,9 @@
 /* Where the rows of the group at hand have their values of one key. */
 struct light_attr {
 	struct slice key;
-	const struct segment_tables *tables; /* by which `code` is meant */
-	uint32_t code;                       /* UINT32_MAX: the segment does not have it */
+	/* Whose `code` it is.  Tables may be read again, elsewhere; a segment stays. */
+	const struct segment *segment;
+	uint32_t code;  /* UINT32_MAX: the segment does not have it */
 	uint64_t group; /* the one its columns were read of, light_trace.serial; 0: none */
 	const struct group_column *columns[LIGHT_TYPES];
 	uint32_t n;
@@ -29,6 +30,9 @@ struct light_trace {
 	struct trace_prune *prune; /* shapes of the segment, and what they decide */
 	struct segment_group *group;
 	uint64_t serial; /* of the group, from 1 */
+	/* Times could not be read: whatever was made of this group is not to be believed. */
+	int failed;
+	const struct segment *segment;
 	const struct segment_tables *tables;
 	const uint32_t *codes;
 	const uint64_t *ids, *parents;
@@ -40,7 +44,7 @@ struct light_trace {
 	struct light_attr attrs[LIGHT_ATTRS];
 	uint32_t attr_n;
 	/* Numbers of the segment's processes, by resource; NULL until somebody asks. */
-	const struct segment_tables *process_tables;
+	const struct segment *process_segment;
 	uint32_t *processes;
 
 	bool modelled; /* clocks are aligned, and blocks have times: light_plan_clocked() */
@@ -79,7 +83,7 @@ int light_attr(struct light_trace *l, uint32_t row, struct slice key, struct are
 	       struct value *ret_value);
 void light_attrs_done(struct light_trace *l);
 
-/* Has read the columns of times and durations. */
+/* Has read the columns of times and durations; else l->failed. */
 bool light_times(struct light_trace *l);
 
 /* --- exec/light_order.c --- */

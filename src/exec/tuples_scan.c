@@ -236,6 +236,8 @@ static int sift(struct part *p, struct segment_group *g, const struct group_piec
 			continue;
 		}
 		r = p->light_on ? visit_light(p, &pieces[indices[i]]) : -EAGAIN;
+		if (p->light.failed)
+			r = p->light.failed;
 		if (r == -EAGAIN) {
 			p->left[p->left_n++] = indices[i];
 			r = 0;
@@ -314,8 +316,8 @@ static void *work(void *argument)
 
 	p->result = snapshot_scan(p->shared->run->options->snapshot, &scan);
 	giant_forget(p);
-	if (p->result != 0)
-		atomic_store_explicit(&p->shared->stop, p->result < 0, memory_order_relaxed);
+	if (p->result < 0)
+		atomic_store_explicit(&p->shared->stop, true, memory_order_relaxed);
 	return NULL;
 }
 
