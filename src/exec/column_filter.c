@@ -135,7 +135,7 @@ static int match_by_code(struct column_filter *f, const struct group_column *c, 
 	uint32_t n = 0;
 
 	*ret_n = 0;
-	if (c->type == VALUE_STRING && equals_text(d->expr, &text)) {
+	if (equals_text(d->expr, &text)) {
 		uint32_t code = tables_find(f->shapes->tables, text);
 
 		if (code != UINT32_MAX)
@@ -212,8 +212,9 @@ static int match_column(struct column_filter *f, const struct group_column *c, u
 	if (!vec_reserve(&f->found, &f->found_capacity, (size_t)c->n + 1, sizeof(*f->found)))
 		return -ENOMEM;
 	if (!c->values)
-		return c->by_code ? match_by_code(f, c, driver, ret_n)
-				  : match_texts(f, c, driver, ret_n);
+		/* Bytes may have the code of a text, and are another value. */
+		return c->by_code && c->type == VALUE_STRING ? match_by_code(f, c, driver, ret_n)
+							     : match_texts(f, c, driver, ret_n);
 	if (cannot_equal(f, driver, c->type))
 		return 0;
 	for (uint32_t i = 0; i < c->n; i++)

@@ -278,13 +278,15 @@ static int from_column(struct column_group *g, uint32_t row, uint32_t leaf, stru
 	if (r < 0)
 		return r;
 	at = c->at[row];
+	/* The last one counts; which that is only the row itself knows. */
+	if (at == LEAF_TWICE || (g->shapes->empty[leaf] && at != LEAF_NOWHERE) ||
+	    ((at != LEAF_NOWHERE || g->shapes->empty[leaf]) && !value_is_nil(absent) &&
+	     has_fixed(g, row, leaf)))
+		return slow(g, row, leaf, ret_value);
 	if (at == LEAF_NOWHERE) {
 		*ret_value = absent;
 		return 0;
 	}
-	/* The last one counts; which that is only the row itself knows. */
-	if (at == LEAF_TWICE || (!value_is_nil(absent) && has_fixed(g, row, leaf)))
-		return slow(g, row, leaf, ret_value);
 	column = c->columns[at >> LEAF_SHIFT];
 	i = at & ((1u << LEAF_SHIFT) - 1);
 	*ret_value = column->values ? bits_value(column->type, column->values[i])

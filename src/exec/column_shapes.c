@@ -245,7 +245,8 @@ static int settle_half(struct column_shapes *s, struct shape_answer *answer, str
 	}
 	leaf = open < q->key_n ? key_leaf(q, open) : COLUMN_SLOTS_MOST;
 	if (q->where_after || leaf == COLUMN_SLOTS_MOST || s->place[leaf] != LEAF_COLUMN ||
-	    slots[q->unnest_n + leaf].type != V_UNKNOWN || !value_is_nil(absent[leaf]))
+	    s->empty[leaf] || slots[q->unnest_n + leaf].type != V_UNKNOWN ||
+	    !value_is_nil(absent[leaf]))
 		return 0;
 	for (uint32_t i = 0; i < q->unnest_n; i++)
 		if (slots[i].type == V_UNKNOWN &&
@@ -439,8 +440,10 @@ int column_shapes_new(const struct column_query *q, const struct column_filter *
 		r = expr_memo_new(&memo);
 	asking.env = (struct expr_env){
 		.columns = asking.slots, .element = nothing, .arena = &asking.arena, .memo = memo};
-	for (uint32_t i = 0; r == 0 && i < q->leaf_n; i++)
+	for (uint32_t i = 0; r == 0 && i < q->leaf_n; i++) {
 		place_leaf(s, i, q->leaves[i]);
+		s->empty[i] = tables_has_empty(s->tables, LEVEL_BLOCK, s->key[i]);
+	}
 	if (r == 0)
 		r = ask_all(s, &asking, n);
 	expr_memo_free(memo);

@@ -53,11 +53,13 @@ struct column_shapes {
 	struct grouping halves;
 	uint8_t place[COLUMN_SLOTS_MOST]; /* [leaf] enum leaf_place */
 	uint32_t key[COLUMN_SLOTS_MOST];  /* [leaf] LEAF_COLUMN: string code, enum field_key */
-	uint8_t *needed;                  /* [shape] drivers of the filter: exec/column_filter.h */
-	uint8_t always;                   /* drivers that all shapes need which may match */
-	bool possible;                    /* some shape may match */
-	bool timeless;                    /* some rows have no time */
-	bool native;                      /* begins and ends are events of their own */
+	/* [leaf] LEAF_COLUMN: some have the key with no value, which stands in no column */
+	bool empty[COLUMN_SLOTS_MOST];
+	uint8_t *needed; /* [shape] drivers of the filter: exec/column_filter.h */
+	uint8_t always;  /* drivers that all shapes need which may match */
+	bool possible;   /* some shape may match */
+	bool timeless;   /* some rows have no time */
+	bool native;     /* begins and ends are events of their own */
 	/* Something here is sampled, or may be: weights must be looked for. */
 	bool weighted;
 	struct arena arena;

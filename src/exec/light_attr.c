@@ -35,6 +35,7 @@ found:
 	if (a->segment != l->segment) {
 		a->segment = l->segment;
 		a->code = tables_find(l->tables, key);
+		a->empty = tables_has_empty(l->tables, LEVEL_BLOCK, a->code);
 		a->group = 0;
 	}
 	return a;
@@ -130,7 +131,7 @@ int light_attr(struct light_trace *l, uint32_t row, struct slice key, struct are
 			return r;
 		at = a->at[row];
 	}
-	if (at == TWICE || (at != NOWHERE && fixed))
+	if (at == TWICE || (at != NOWHERE && (fixed || a->empty)) || (fixed && open && a->empty))
 		return -EAGAIN;
 	if (at == NOWHERE) {
 		if (fixed)

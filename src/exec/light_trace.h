@@ -20,6 +20,7 @@ struct light_attr {
 	/* Whose `code` it is.  Tables may be read again, elsewhere; a segment stays. */
 	const struct segment *segment;
 	uint32_t code;  /* UINT32_MAX: the segment does not have it */
+	bool empty;     /* it has it with no value, too, which stands in no column */
 	uint64_t group; /* the one its columns were read of, light_trace.serial; 0: none */
 	const struct group_column *columns[LIGHT_TYPES];
 	uint32_t n;

@@ -160,6 +160,7 @@ static struct value of_entries(void *context, const struct plan_expr *e)
 	const struct asking *a = context;
 	const struct shapes *shapes = tables_shapes(a->tables);
 	const struct shape *s = a->shape;
+	const struct shape_entry *found = NULL;
 	uint32_t code;
 
 	if (e->kind != X_ATTR || e->attr.of != OF_SELF || e->attr.scope != ATTR_SPAN || s->loose_n)
@@ -170,10 +171,12 @@ static struct value of_entries(void *context, const struct plan_expr *e)
 
 		if (entry->key != code)
 			continue;
-		if (entry->class != ENTRY_FIXED || entry->type != VALUE_STRING)
+		if (found || entry->class != ENTRY_FIXED || entry->type != VALUE_STRING)
 			return value_unknown();
-		return value_text(tables_text(a->tables, (uint32_t)entry->value));
+		found = entry;
 	}
+	if (found)
+		return value_text(tables_text(a->tables, (uint32_t)found->value));
 	/* What a BEGIN does not say its END may. */
 	return s->type == EVENT_SPAN ? value_nil() : value_unknown();
 }

@@ -553,6 +553,15 @@ struct slice tables_text(const struct segment_tables *t, uint32_t code)
 	return batch_text(t->batch, code);
 }
 
+bool tables_has_empty(const struct segment_tables *t, enum row_level level, uint32_t key)
+{
+	for (uint32_t i = 0; i < t->column_n; i++)
+		if (t->columns[i].key == key && t->columns[i].type == VALUE_EMPTY &&
+		    t->columns[i].level == level)
+			return true;
+	return false;
+}
+
 const struct batch *tables_batch(const struct segment_tables *t)
 {
 	return t->batch;

@@ -103,6 +103,9 @@ uint32_t tables_strings(const struct segment_tables *t); /* how many */
 struct slice tables_text(const struct segment_tables *t, uint32_t code);
 /* The code of a text, or UINT32_MAX: then no key, name or FIXED value of this segment equals it. */
 uint32_t tables_find(const struct segment_tables *t, struct slice text);
+/* Has any row of the level an EMPTY value of the key?  Those stand in no column: where a row has
+ * one, and another value of the same key, only the row itself knows which was the last. */
+bool tables_has_empty(const struct segment_tables *t, enum row_level level, uint32_t key);
 
 /* Resources and scopes as rows of a batch without events: batch->resources[shape.resource] with its
  * attributes; the batch's own string codes.  Owner and sender beside it, as string codes of the

@@ -31,7 +31,7 @@ static void add_attrs(struct batch *b, struct rng *rng)
 	char text[40];
 
 	for (uint64_t n = rng_below(rng, 6); n > 0; n--)
-		switch (rng_below(rng, 9)) {
+		switch (rng_below(rng, 11)) {
 		case 0:
 			batch_attr_string(b, SLICE("colour"),
 					  slice_cstr(colours[rng_below(rng, 5)]));
@@ -66,6 +66,17 @@ static void add_attrs(struct batch *b, struct rng *rng)
 						    .children = {first, count}});
 			break;
 		}
+		case 7: /* a key without a value, which may come before or after one with */
+			batch_attr(b, (struct attr){.key = batch_string(b, SLICE("colour")),
+						    .type = VALUE_EMPTY});
+			break;
+		case 8: /* bytes that are some text, too */
+			batch_attr(b, (struct attr){
+					      .key = batch_string(b, SLICE("colour")),
+					      .type = VALUE_BYTES,
+					      .string = batch_string(
+						      b, slice_cstr(colours[rng_below(rng, 3)]))});
+			break;
 		default: /* keys that differ from row to row */
 			snprintf(text, sizeof(text), "key%u", (unsigned)rng_below(rng, 60));
 			batch_attr_string(b, slice_cstr(text),
