@@ -74,6 +74,7 @@ static void look_at_zone(struct column_worker *w)
 	const struct plan_range *range = &w->scan->run->range;
 
 	w->check_times = w->query->kind == COLUMN_SERIES ||
+			 (range_is_set(range) && w->shapes->timeless) ||
 			 (range->from_ns && zone->start_min_ns < range->from_ns) ||
 			 (range->to_ns && zone_end(zone) >= (uint64_t)range->to_ns);
 	/* Times that are neither 0 nor beyond what a time can be say nothing of a duration. */
@@ -190,8 +191,7 @@ static int see_row(struct column_worker *w, struct event_ref ref)
 		return -EOPNOTSUPP;
 	if (e->type != EVENT_SPAN)
 		return 0;
-	if ((range->from_ns && e->time_ns < (uint64_t)range->from_ns) ||
-	    (range->to_ns && e->time_ns >= (uint64_t)range->to_ns) ||
+	if (!range_has(range, e->time_ns) ||
 	    (q->kind == COLUMN_SERIES && !series_step(&w->scan->steps, e->time_ns, &step)))
 		return 0;
 	for (uint32_t i = 0; i < q->leaf_n; i++)

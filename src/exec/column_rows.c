@@ -120,8 +120,7 @@ static bool row_in_time(const struct column_worker *w, uint32_t row)
 
 	if (w->query->kind == COLUMN_SERIES && !series_step(&w->scan->steps, time_ns, &step))
 		return false;
-	return time_ns >= (uint64_t)range->from_ns &&
-	       (!range->to_ns || time_ns < (uint64_t)range->to_ns);
+	return range_has(range, time_ns);
 }
 
 /* The group of a row whose shape lacks one key, of a series its number: 1; 0 when the key is

@@ -399,7 +399,7 @@ static int ask_all(struct column_shapes *s, struct asking *asking, uint32_t n)
 
 			s->weighted |= is_weighted(s, shape);
 			s->native |= is_native(shape);
-			s->timeless |= !shape->has_time;
+			s->timeless |= shape->type == EVENT_SPAN && !shape->has_time;
 		}
 		r = shape_answers_get(&answers, i, ask_shape, asking, &answer);
 		if (r < 0)

@@ -58,7 +58,7 @@ struct column_shapes {
 	uint8_t *needed; /* [shape] drivers of the filter: exec/column_filter.h */
 	uint8_t always;  /* drivers that all shapes need which may match */
 	bool possible;   /* some shape may match */
-	bool timeless;   /* some rows have no time */
+	bool timeless;   /* some spans have no time */
 	bool native;     /* begins and ends are events of their own */
 	/* Something here is sampled, or may be: weights must be looked for. */
 	bool weighted;

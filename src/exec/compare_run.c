@@ -130,12 +130,6 @@ static int count_block(struct part *p, uint32_t block, struct slice pattern, enu
 	return r;
 }
 
-static bool in_range(const struct plan_range *range, uint64_t time_ns)
-{
-	return (!range->from_ns || time_ns >= (uint64_t)range->from_ns) &&
-	       (!range->to_ns || time_ns < (uint64_t)range->to_ns);
-}
-
 static int count_trace(struct part *p)
 {
 	const struct plan_node *node = p->node;
@@ -151,11 +145,11 @@ static int count_trace(struct part *p)
 		return p->at.env.failed < 0 ? p->at.env.failed : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < t->block_n; i++) {
 		uint64_t time_ns = trace_row(t, t->blocks[i].row)->time_ns;
-		bool in = set_has(selected, i) && in_range(&node->compare.range, time_ns) &&
+		bool in = set_has(selected, i) && range_has(&node->compare.range, time_ns) &&
 			  (!node->compare.within || set_has(rest, i));
 		enum side side = in ? SELECTED : REST;
 
-		if (t->blocks[i].inferred != TRACE_NONE || !in_range(&p->run->range, time_ns) ||
+		if (t->blocks[i].inferred != TRACE_NONE || !range_has(&p->run->range, time_ns) ||
 		    (!in && rest && !set_has(rest, i)))
 			continue;
 		if (!pattern.n)

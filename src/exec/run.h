@@ -38,6 +38,18 @@ struct query_at {
 /* May spans of the segment begin in the range? */
 bool query_meets(const struct query_at *run, const struct segment *segment);
 
+static inline bool range_is_set(const struct plan_range *r)
+{
+	return r->from_ns != 0 || r->to_ns != 0;
+}
+
+/* What has no time is in no range that has a bound. */
+static inline bool range_has(const struct plan_range *r, uint64_t time_ns)
+{
+	return !range_is_set(r) || (time_ns != 0 && time_ns >= (uint64_t)r->from_ns &&
+				    (r->to_ns == 0 || time_ns < (uint64_t)r->to_ns));
+}
+
 /* Rows of an operator.  plus_minus may be NULL.  Anything but 0 ends the run; SINK_FULL is no
  * failure: nobody needs more. */
 #define SINK_FULL 1

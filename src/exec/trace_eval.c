@@ -40,13 +40,8 @@ static struct value *values_of(struct trace_at *at, uint32_t n)
 static bool in_range(const struct trace_at *at, struct element el)
 {
 	const struct plan_range *r = &at->run->range;
-	uint64_t time;
 
-	if (r->from_ns == 0 && r->to_ns == 0)
-		return true;
-	time = element_time(at, el);
-	return (r->from_ns == 0 || time >= (uint64_t)r->from_ns) &&
-	       (r->to_ns == 0 || time < (uint64_t)r->to_ns);
+	return !range_is_set(r) || range_has(r, element_time(at, el));
 }
 
 /* --- sources --- */

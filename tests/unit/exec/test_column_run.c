@@ -473,7 +473,9 @@ static int plain_trace(void *context, struct trace_id id, const struct event_ref
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = event_get(once[i]);
 
-		if (e->type != EVENT_SPAN || e->time_ns < (uint64_t)range->from_ns ||
+		if (e->type != EVENT_SPAN ||
+		    (e->time_ns == 0 && (range->from_ns || range->to_ns)) ||
+		    e->time_ns < (uint64_t)range->from_ns ||
 		    (range->to_ns && e->time_ns >= (uint64_t)range->to_ns))
 			continue;
 		p->ref = once[i];
@@ -746,7 +748,9 @@ static const struct plan_node *query(unsigned which, const char **ret_name)
 static void every_query(struct world *w, unsigned step)
 {
 	const struct plan_range ranges[] = {
-		{0, 0}, {(int64_t)T0 + 3 * SECOND, (int64_t)T0 + 8 * SECOND + 200000}};
+		{0, 0},
+		{(int64_t)T0 + 3 * SECOND, (int64_t)T0 + 8 * SECOND + 200000},
+		{0, (int64_t)T0 + 8 * SECOND + 200000}};
 	const struct plan_node *node;
 	struct arena arena = {0};
 	const char *name;
