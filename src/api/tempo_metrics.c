@@ -18,6 +18,7 @@
 #include "api/tempo_slices.h"
 #include "base/cleanup.h"
 #include "base/quantity.h"
+#include "exec/series.h"
 #include "wire/protobuf.h"
 
 #define WHOLE_NS       (4000000000LL * NS_PER_S) /* one step, from 1970 to 2096 */
@@ -402,27 +403,34 @@ static int whole_run(struct measuring *m, struct error *error)
 	return r;
 }
 
+/* What the query says itself, with(step=1m), stands above what was asked for beside it. */
+static int64_t step_of(const struct measuring *m)
+{
+	int64_t step_ns = m->series->series.step_ns;
+
+	return step_ns > 0 ? step_ns : m->t.job->request.step_ns;
+}
+
 /* Is each step of the answer made of nothing but the spans of that step? */
 static bool is_by_step(const struct measuring *m)
 {
 	const struct query_request *q = &m->t.job->request;
 
 	return !m->instant && m->root->op == PLAN_SERIES && m->series == m->root &&
-	       q->range.from_ns && q->range.to_ns && q->step_ns > 0;
+	       q->range.from_ns && q->range.to_ns && step_of(m) > 0;
 }
 
-/* Where rows are counted, none is a number, too: in every step of the range. */
-static int zeros_add(struct measuring *m)
+/* Where rows are counted, none is a number, too: in every step of the range.  But not where the
+ * first or last few are kept: a series that is not among them has no sample. */
+static int zeros_add(struct measuring *m, const struct series_steps *steps)
 {
-	const struct query_request *q = &m->t.job->request;
 	const struct plan_aggregate *a = aggregate_of(m);
 	int r = 0;
 
-	if (!a || (a->kind != AGG_RATE && a->kind != AGG_COUNT))
+	if (!a || m->series->series.topk || (a->kind != AGG_RATE && a->kind != AGG_COUNT))
 		return 0;
 	for (size_t i = 0; r == 0 && i < m->out.n; i++)
-		r = tempo_series_fill(&m->out.rows[i], q->range.from_ns / q->step_ns * q->step_ns,
-				      q->range.to_ns, q->step_ns);
+		r = tempo_series_fill(&m->out.rows[i], steps->from_ns, steps->step_ns, steps->n);
 	return r;
 }
 
@@ -431,11 +439,14 @@ static int slices_run(struct measuring *m, struct error *error)
 {
 	const struct snapshot *snapshot;
 	struct tempo_slices slices;
-	int r = tempo_query_snapshot(&m->t, &snapshot);
+	struct series_steps steps;
+	/* All of it: a slice has few steps. */
+	int r = series_steps_cut(&steps, m->t.job->request.range, step_of(m), error);
 
 	if (r == 0)
-		r = tempo_slices(snapshot, m->t.job->request.range, m->t.job->request.step_ns,
-				 &slices);
+		r = tempo_query_snapshot(&m->t, &snapshot);
+	if (r == 0)
+		r = tempo_slices(snapshot, m->t.job->request.range, step_of(m), &slices);
 	if (r < 0)
 		return r;
 	m->progress.all = slices.n;
@@ -455,7 +466,7 @@ static int slices_run(struct measuring *m, struct error *error)
 			r = tempo_query_part(&m->t, &out);
 		}
 	}
-	return r == 0 ? zeros_add(m) : r;
+	return r == 0 ? zeros_add(m, &steps) : r;
 }
 
 /* A rate over WHOLE_NS is turned into one over the range that was asked about; what has been

@@ -457,9 +457,12 @@ static int search_read(struct http_request *req, struct slice question, struct q
 	*asked = (struct tempo_search_asked){.spans = SPANS};
 	q->text = SLICE("");
 	while (pb_next(&reader, &f)) {
-		if (f.tag == PB_TAG(1, PB_BYTES) && legacy.n < TEMPO_LEGACY_TAGS)
+		if (f.tag == PB_TAG(1, PB_BYTES)) {
+			if (legacy.n == TEMPO_LEGACY_TAGS)
+				return error_set(error, -EINVAL, "more than %d tags",
+						 TEMPO_LEGACY_TAGS);
 			legacy.tags[legacy.n++] = f.bytes;
-		else if (f.tag == PB_TAG(2, PB_VARINT))
+		} else if (f.tag == PB_TAG(2, PB_VARINT))
 			legacy.min_ms = f.value;
 		else if (f.tag == PB_TAG(3, PB_VARINT))
 			legacy.max_ms = f.value;

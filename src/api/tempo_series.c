@@ -117,13 +117,15 @@ static int by_time(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t to_ns, int64_t step_ns)
+int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t step_ns, uint32_t step_n)
 {
 	size_t n = one->n, at = 0;
 	int r = 0;
 
 	qsort(one->samples, n, sizeof(*one->samples), by_time);
-	for (int64_t time_ns = from_ns; r == 0 && time_ns < to_ns; time_ns += step_ns) {
+	for (uint32_t i = 0; r == 0 && i < step_n; i++) {
+		int64_t time_ns = from_ns + (int64_t)i * step_ns;
+
 		while (at < n && one->samples[at].time_ns < time_ns)
 			at++;
 		if (at == n || one->samples[at].time_ns != time_ns)

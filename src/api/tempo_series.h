@@ -50,8 +50,9 @@ void tempo_series_done(struct tempo_series *s);
 int tempo_series_add(struct tempo_series *s, const struct tempo_label *labels, size_t label_n,
 		     int64_t time_ns, double value);
 
-/* Adds 0 at every step of [from, to) that has no sample.  -ENOMEM. */
-int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t to_ns, int64_t step_ns);
+/* Adds 0 at each of n steps that has no sample; the last of them begins no later than INT64_MAX.
+ * -ENOMEM. */
+int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t step_ns, uint32_t step_n);
 
 /* Adds an exemplar to one of them.  -ENOMEM. */
 int tempo_series_exemplar(struct tempo_series *s, struct tempo_one *one,

@@ -63,10 +63,30 @@ static int64_t chosen_step(int64_t range_ns)
 	return (range_ns / STEPS_CHOSEN / (3600 * NS_PER_S) + 1) * 3600 * NS_PER_S;
 }
 
+int series_steps_cut(struct series_steps *s, struct plan_range range, int64_t step_ns,
+		     struct error *error)
+{
+	int64_t n;
+
+	*s = (struct series_steps){.step_ns = step_ns,
+				   .from_ns = range.from_ns / step_ns * step_ns};
+	n = (range.to_ns - s->from_ns - 1) / step_ns + 1;
+	if (n > SERIES_STEPS_MOST)
+		return error_set(
+			error, -EINVAL,
+			"%lld steps are more than %d: ask for a longer step (%lld s) or a "
+			"shorter range",
+			(long long)n, SERIES_STEPS_MOST,
+			(long long)((range.to_ns - range.from_ns) / SERIES_STEPS_MOST / NS_PER_S +
+				    1));
+	s->n = n > 0 ? (uint32_t)n : 1;
+	return 0;
+}
+
 int series_steps_init(struct series_steps *s, struct query_at *run, const struct plan_node *node)
 {
 	struct plan_range range = run->range, stored = {0};
-	int64_t step = node->series.step_ns, n;
+	int64_t step = node->series.step_ns;
 
 	if (!range.from_ns || !range.to_ns)
 		stored = stored_range(run->options->snapshot);
@@ -81,18 +101,7 @@ int series_steps_init(struct series_steps *s, struct query_at *run, const struct
 		step = run->options->step_ns;
 	if (step <= 0)
 		step = chosen_step(range.to_ns - range.from_ns);
-	*s = (struct series_steps){.step_ns = step, .from_ns = range.from_ns / step * step};
-	n = (range.to_ns - s->from_ns - 1) / step + 1;
-	if (n > SERIES_STEPS_MOST)
-		return error_set(
-			run->error, -EINVAL,
-			"%lld steps are more than %d: ask for a longer step (%lld s) or a "
-			"shorter range",
-			(long long)n, SERIES_STEPS_MOST,
-			(long long)((range.to_ns - range.from_ns) / SERIES_STEPS_MOST / NS_PER_S +
-				    1));
-	s->n = n > 0 ? (uint32_t)n : 1;
-	return 0;
+	return series_steps_cut(s, range, step, run->error);
 }
 
 /* --- rows --- */

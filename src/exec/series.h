@@ -22,6 +22,11 @@ struct series_steps {
  * the range asked about or all that is stored.  -EINVAL with the reason: too many. */
 int series_steps_init(struct series_steps *s, struct query_at *run, const struct plan_node *node);
 
+/* Steps of a length that is known, over a range with both ends.  -EINVAL with the reason: too
+ * many. */
+int series_steps_cut(struct series_steps *s, struct plan_range range, int64_t step_ns,
+		     struct error *error);
+
 static inline bool series_step(const struct series_steps *s, uint64_t time_ns, uint32_t *ret_step)
 {
 	uint64_t step = (time_ns - (uint64_t)s->from_ns) / (uint64_t)s->step_ns;

@@ -188,6 +188,8 @@ def test_values(many, tag, fields):
 @pytest.mark.parametrize('q', ['{} | rate()', '{} | count_over_time() by (span.color)', '{} | quantile_over_time(duration, .5, .9)',
                                '{} | histogram_over_time(duration)', '{ span.n < 60 } | max_over_time(duration) by (name)',
                                '({} | rate()) / ({ span.color = "red" } | rate())', '{} | rate() by (span.color) | topk(1)',
+                               '{} | rate() by (resource.service.name) | topk(1)', '{} | count_over_time() by (resource.service.name) | bottomk(1)',
+                               '{} | rate() with(step=5m)', '{ span.n < 700 } | count_over_time() by (span.color) with(step=1000s)',
                                '{} | compare({ status = error })'])
 def test_metrics_over_a_range(many, q):
     messages = [whole(m, 'series') for m in ask(many, 'MetricsQueryRange', {'query': q, 'start': START * S, 'end': END * S, 'step': 600 * S, 'exemplars': 5})]
@@ -200,6 +202,14 @@ def test_metrics_over_a_range(many, q):
     for message in messages[:-1]:
         for labels, samples in tempo_answers.series(message).items():
             assert samples.items() <= final[labels].items()
+
+
+def test_a_range_that_ends_where_time_does(many):
+    q, end = '{ span.n = 77 } | count_over_time()', 2**63 - 1
+    final = tempo_answers.series(whole(ask(many, 'MetricsQueryRange', {'query': q, 'start': 2 * 10**6, 'end': end, 'step': 10**15})[-1], 'series'))
+    assert final == tempo_answers.series(over_http(many, '/api/metrics/query_range', q=q, start=2 * 10**6, end=end, step=10**6))
+    [samples] = final.values()
+    assert len(samples) == end // 10**15 - 1 and sum(samples.values()) == 3
 
 
 def test_one_number(many):
@@ -219,6 +229,8 @@ def test_one_number(many):
     ('SearchTagValuesV2', {}, None, 'INVALID_ARGUMENT'), ('SearchTagValues', None, b'\xff', 'INVALID_ARGUMENT'),
     ('MetricsQueryRange', {'query': '{}'}, None, 'INVALID_ARGUMENT'), ('MetricsQueryRange', None, b'\x0a\xff', 'INVALID_ARGUMENT'),
     ('MetricsQueryRange', {'query': '{} | rate()', 'start': 2**64 - 1}, None, 'INVALID_ARGUMENT'),
+    ('MetricsQueryRange', {'query': '{} | rate()', 'start': START * S, 'end': END * S, 'step': S // 10}, None, 'INVALID_ARGUMENT'),
+    ('Search', {'Tags': {f'k{i}': 'v' for i in range(65)}}, None, 'INVALID_ARGUMENT'),
     ('MetricsQueryInstant', {'query': '{} | rate()'}, None, 'INVALID_ARGUMENT')])
 def test_a_bad_question_gets_a_status_and_a_reason(many, method, fields, raw, code):
     with pytest.raises(Failed) as failed:
