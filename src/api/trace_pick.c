@@ -100,6 +100,8 @@ static int maybe_judge(struct picking *p, struct maybe *m)
 static int maybes_sift(struct picking *p)
 {
 	size_t kept = 0, limit = p->pick->limit;
+	struct trace_id last = {0};
+	bool any = false;
 
 	if (p->maybe_n > 1)
 		qsort(p->maybes, p->maybe_n, sizeof(*p->maybes), newest_first);
@@ -107,6 +109,8 @@ static int maybes_sift(struct picking *p)
 		struct maybe m = p->maybes[i];
 		int r;
 
+		if (any && memcmp(last.b, m.id.b, sizeof(last.b)) == 0)
+			continue; /* found twice */
 		/* The others start no later than this one may. */
 		if (kept >= limit && p->maybes[limit - 1].start_ns > m.start_ns)
 			break;
@@ -116,6 +120,8 @@ static int maybes_sift(struct picking *p)
 		}
 		if (is_among(p, kept, m.id))
 			continue;
+		last = m.id;
+		any = true;
 		r = maybe_judge(p, &m);
 		if (r < 0)
 			return r;
@@ -123,6 +129,7 @@ static int maybes_sift(struct picking *p)
 			continue;
 		p->maybes[kept++] = m;
 		qsort(p->maybes, kept, sizeof(*p->maybes), newest_first);
+		kept = MIN(kept, limit);
 	}
 	p->maybe_n = kept;
 	return 0;
