@@ -161,7 +161,10 @@ static bool session_settle(struct http_request *req, const struct mcp_door *door
 
 	if (p->message.kind == MCP_REQUEST && strcmp(p->message.method, "initialize") == 0) {
 		if (session_make(door, owner, p->session) &&
-		    http_reply_header(req, "Mcp-Session-Id", slice_cstr(p->session)) == 0)
+		    http_reply_header(req, "Mcp-Session-Id", slice_cstr(p->session)) == 0 &&
+		    /* or a page of an allowed origin would not see it */
+		    http_reply_header(req, "Access-Control-Expose-Headers",
+				      SLICE("Mcp-Session-Id")) == 0)
 			return true;
 		api_fail_errno(req, -ENOMEM);
 	} else if (!name.p) {
