@@ -347,13 +347,15 @@ static void answer_page(struct answering *a)
 	buffer_done(&page.out);
 }
 
-/* "ID.123" of an earlier page. */
+/* "ID.123" of an earlier page.  Names with a ':' are those of tools' answers (api/tool.c), which
+ * have another form. */
 static bool cursor_parse(struct slice cursor, struct slice *ret_id, uint64_t *ret_from)
 {
 	struct slice rest = cursor;
 
 	*ret_id = slice_cut(&rest, '.');
-	return ret_id->n > 0 && rest.p && slice_parse_u64(rest, ret_from) == 0;
+	return ret_id->n > 0 && !memchr(ret_id->p, ':', ret_id->n) && rest.p &&
+	       slice_parse_u64(rest, ret_from) == 0;
 }
 
 static void page_work(struct http_request *req, struct api *api)

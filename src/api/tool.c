@@ -14,12 +14,14 @@
 #include "base/rng.h"
 #include "base/suggest.h"
 
-/* Parts of a kept answer: why it is not all; then the rows, with the name of their list as head. */
-enum { PART_INCOMPLETE, PART_ROWS, PARTS };
+/* Parts of a kept answer: why it is not all; what every page says if there is room; the rows, with
+ * the name of their list as head. */
+enum { PART_INCOMPLETE, PART_TAIL, PART_ROWS, PARTS };
 
 #define PAGE_OVERHEAD   160 /* bytes of "returned", "truncated", "next" and punctuation */
-#define ID_CHARS        33
+#define ID_BYTES        64  /* "tool:NAME:" and 32 hex digits */
 #define ROW_ALONE_BYTES 200 /* what is said in place of a row that is too large */
+#define OMITTED_BYTES   80  /* what is said in place of members that are too large */
 #define INCOMPLETE_MOST 240
 
 const struct tool *tool_find(struct slice name, const char **ret_near)
@@ -184,7 +186,14 @@ struct page {
 	uint64_t from;
 	uint64_t end; /* of this page */
 	bool more;    /* rows behind it */
+	bool wrong;   /* that is no answer of a tool */
 };
+
+/* How the names of this tool's kept answers begin.  Names of queries have no ':'. */
+static void prefix_put(const struct tool_call *call, char out[ID_BYTES])
+{
+	snprintf(out, ID_BYTES, "tool:%s:", call->tool->name);
+}
 
 static uint64_t rows_asked_for(const struct tool_call *call)
 {
@@ -195,7 +204,23 @@ static uint64_t rows_asked_for(const struct tool_call *call)
 	return n > 0 ? (uint64_t)n : TOOL_ROWS_MOST;
 }
 
-static void put_rows(struct page *p, const struct query_answer *answer, size_t room)
+/* In place of a row that does not fit: nothing would ever come behind it. */
+static void put_omitted(struct buffer *out, size_t n, size_t wanted)
+{
+	if (wanted <= TOOL_BYTES_MOST)
+		buffer_printf(out,
+			      "{\"omitted\":\"this row alone has %zu bytes: ask again with "
+			      "max_bytes of %zu, or for less of it\"}",
+			      n, wanted);
+	else
+		buffer_printf(out,
+			      "{\"omitted\":\"this row alone has %zu bytes, more than any answer: "
+			      "ask for less of it, such as fewer columns\"}",
+			      n);
+}
+
+/* `whole` are the bytes besides rows of a page on which nothing is left out. */
+static void put_rows(struct page *p, const struct query_answer *answer, size_t room, size_t whole)
 {
 	const struct query_answer_result *rows = &answer->results[PART_ROWS];
 	uint64_t last = MIN((uint64_t)rows->n, p->from + rows_asked_for(p->call));
@@ -211,11 +236,8 @@ static void put_rows(struct page *p, const struct query_answer *answer, size_t r
 			break;
 		if (!first)
 			buffer_byte(out, ',');
-		if (used + n + 1 > room) { /* nothing would ever come behind it */
-			buffer_printf(out,
-				      "{\"omitted\":\"this row alone has %zu bytes: ask again with "
-				      "max_bytes of %zu, or for less of it\"}",
-				      n, n + 1024);
+		if (used + n + 1 > room) {
+			put_omitted(out, n, whole + MAX(n, (size_t)ROW_ALONE_BYTES) + 1);
 			n = ROW_ALONE_BYTES;
 		} else {
 			buffer_append(out, rows->rows.p + begin, n);
@@ -225,33 +247,43 @@ static void put_rows(struct page *p, const struct query_answer *answer, size_t r
 	p->more = p->end < rows->n;
 }
 
+/* Members, or that there is no room for them; how many bytes that were, about. */
+static size_t put_optional(struct buffer *out, const struct buffer *members, const char *what,
+			   size_t most, size_t fixed)
+{
+	if (members->n == 0)
+		return 0;
+	buffer_byte(out, ',');
+	if (fixed + members->n + OMITTED_BYTES + ROW_ALONE_BYTES <= most) {
+		buffer_slice(out, buffer_get(members));
+		return members->n + 1;
+	}
+	buffer_printf(out, "\"%s_omitted\":\"%zu bytes: ask with more max_bytes\"", what,
+		      members->n);
+	return OMITTED_BYTES;
+}
+
 static void page_write(void *context, const struct query_answer *answer)
 {
 	struct page *p = context;
 	struct buffer *out = &p->call->out;
 	const struct query_answer_result *rest = &answer->results[PART_INCOMPLETE];
 	size_t most = (size_t)p->call->max_bytes;
-	size_t fixed =
-		answer->tail.n + answer->results[PART_ROWS].head.n + rest->head.n + PAGE_OVERHEAD;
 	const struct buffer *head = p->head;
+	size_t fixed, whole;
 
+	p->wrong = answer->result_n != PARTS;
+	if (p->wrong)
+		return;
+	fixed = answer->tail.n + answer->results[PART_ROWS].head.n + rest->head.n + PAGE_OVERHEAD;
+	whole = fixed + answer->results[PART_TAIL].head.n + (head ? head->n : 0);
 	buffer_byte(out, '{');
 	buffer_slice(out, buffer_get(&answer->tail));
-	if (head && head->n) {
-		buffer_byte(out, ',');
-		if (fixed + head->n + ROW_ALONE_BYTES > most) {
-			buffer_printf(out,
-				      "\"omitted\":\"the overview has %zu bytes: ask with more "
-				      "max_bytes\"",
-				      head->n);
-			fixed += 80;
-		} else {
-			buffer_slice(out, buffer_get(head));
-			fixed += head->n;
-		}
-	}
+	fixed += put_optional(out, &answer->results[PART_TAIL].head, "columns", most, fixed);
+	if (head)
+		fixed += put_optional(out, head, "overview", most, fixed);
 	buffer_printf(out, ",\"%.*s\":[", SLICE_ARG(buffer_get(&answer->results[PART_ROWS].head)));
-	put_rows(p, answer, most > fixed ? most - fixed : 0);
+	put_rows(p, answer, most > fixed ? most - fixed : 0, whole + OMITTED_BYTES);
 	buffer_printf(out, "],\"returned\":%llu,\"truncated\":%s",
 		      (unsigned long long)(p->end - p->from),
 		      p->more || rest->head.n ? "true" : "false");
@@ -266,19 +298,21 @@ static void page_write(void *context, const struct query_answer *answer)
 	buffer_byte(out, '}');
 }
 
-/* "ID.123" of an earlier page. */
+/* "tool:NAME:ID.123" of an earlier page of the same tool. */
 static int page_turn(struct tool_call *call)
 {
 	struct page page = {.call = call};
 	struct slice rest = call->cursor, id = slice_cut(&rest, '.');
-	char name[ID_CHARS + 8];
+	char name[ID_BYTES], prefix[ID_BYTES];
 	int r = -ENOENT;
 
+	prefix_put(call, prefix);
 	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(slice_first(id, sizeof(name) - 1)));
 	page.id = name;
-	if (id.n && id.n < sizeof(name) && rest.p && slice_parse_u64(rest, &page.from) == 0)
+	if (slice_starts(id, slice_cstr(prefix)) && id.n < sizeof(name) && rest.p &&
+	    slice_parse_u64(rest, &page.from) == 0)
 		r = query_pages_read(call->house->pages, call->owner, id, page_write, &page);
-	if (r < 0)
+	if (r < 0 || page.wrong)
 		return tool_fail(call, -ENOENT,
 				 "this cursor leads nowhere (any more: what was found is kept for "
 				 "ten minutes): call %s again without it",
@@ -305,29 +339,28 @@ static void answer_end(struct tool_call *call)
 	json_put_cstr(&w, call->summary);
 	json_put_name(&w, "total");
 	json_put_u64(&w, MAX(call->total, (uint64_t)a->results[PART_ROWS].n));
-	if (call->tail.n) {
-		buffer_byte(&a->tail, ',');
-		buffer_slice(&a->tail, buffer_get(&call->tail));
-	}
+	buffer_slice(&a->results[PART_TAIL].head, buffer_get(&call->tail));
 	if (call->incomplete)
 		buffer_slice(&a->results[PART_INCOMPLETE].head,
 			     slice_first(slice_cstr(call->incomplete), INCOMPLETE_MOST));
-	a->bytes += a->tail.n + a->results[PART_INCOMPLETE].head.n;
+	a->bytes += a->tail.n + call->tail.n + a->results[PART_INCOMPLETE].head.n;
 }
 
 static int answer_page(struct tool_call *call)
 {
-	char id[ID_CHARS];
+	char prefix[ID_BYTES], id[ID_BYTES + 32];
 	uint64_t random[2];
 	struct page page = {.call = call, .head = &call->head, .id = id};
 	int r = 0;
 
 	rng_secret(random, sizeof(random));
-	snprintf(id, sizeof(id), "%016llx%016llx", (unsigned long long)random[0],
+	prefix_put(call, prefix);
+	snprintf(id, sizeof(id), "%s%016llx%016llx", prefix, (unsigned long long)random[0],
 		 (unsigned long long)random[1]);
 	answer_end(call);
 	page_write(&page, &call->answer);
-	if (call->out.failed || call->head.failed || call->tail.failed || call->answer.tail.failed)
+	if (call->out.failed || call->head.failed || call->tail.failed ||
+	    call->answer.tail.failed || call->answer.results[PART_TAIL].head.failed)
 		r = -ENOMEM;
 	else if (page.more)
 		r = query_pages_keep(call->house->pages, call->owner, id, &call->answer);

@@ -9,6 +9,7 @@
 
 #define CELL_MOST     1000 /* bytes of one text */
 #define COLUMNS_SHOWN 64
+#define COLUMNS_BYTES 1024 /* of their list, about: rows name theirs */
 #define LIST_SHOWN    50
 #define LIST_DEPTH    4
 
@@ -97,8 +98,16 @@ static int on_begin(void *context, size_t result, struct slice name,
 	snprintf(member, sizeof(member), result ? "columns_%zu" : "columns", result);
 	json_put_key(&w, slice_cstr(member));
 	json_begin_array(&w);
-	for (size_t i = 0; i < a->column_n; i++)
+	for (size_t i = 0; i < a->column_n; i++) {
+		if (a->call->tail.n + kept[i].name.n > COLUMNS_BYTES) {
+			char more[40];
+
+			snprintf(more, sizeof(more), "… (%zu columns)", n);
+			json_put_cstr(&w, more);
+			break;
+		}
 		tool_put_cut(&w, kept[i].name, TOOL_TEXT_MOST);
+	}
 	json_end_array(&w);
 	return 0;
 }
@@ -296,7 +305,7 @@ static int set_check(struct tool_call *call, const char *name)
 	int r;
 
 	asking_init(&a, call);
-	r = prepare(&a, text, DIALECT_TRACEQL, name);
+	r = prepare(&a, text, DIALECT_CAUSETQL, name); /* as it will be run */
 	if (r == 0 &&
 	    (query_results(a.query) != 1 || query_plan(a.query, 0)->root->op != PLAN_SPANSET ||
 	     text.p[0] != '{' || text.p[text.n - 1] != '}'))

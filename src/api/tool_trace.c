@@ -16,6 +16,7 @@
 #define ATTRIBUTES_SHOWN 200 /* of one span, and of its resource */
 #define EVENTS_SHOWN     50  /* of one span */
 #define VALUE_MOST       1000
+#define DETAILS_BYTES    (TOOL_BYTES_MOST / 2) /* of a span's attributes and events, about */
 
 int tool_trace_open(struct tool_call *call, struct tool_trace *ret_trace)
 {
@@ -291,17 +292,24 @@ static int put_tree(struct tool_call *call, const struct trace *t, uint32_t top)
 	uint32_t first = top == TRACE_NONE ? 0 : top;
 	uint32_t end = top == TRACE_NONE ? (uint32_t)t->block_n : t->blocks[top].last + 1;
 	uint32_t above = top == TRACE_NONE ? 0 : t->blocks[top].depth;
-	uint32_t deepest = above + (uint32_t)tool_value(call, "depth")->number;
+	const struct tool_value *depth = tool_value(call, "depth");
 	bool errors = tool_value(call, "errors")->flag;
-	uint64_t n = 0;
+	bool all = errors && !depth->given; /* failures are few, and deep */
+	uint32_t deepest = all ? UINT32_MAX : above + (uint32_t)depth->number;
+	uint64_t n = 0, deeper = 0;
+	char levels[32], next[80] = "";
 	int r = 0;
 
 	for (uint32_t i = first; r >= 0 && i < end; i++) {
 		const struct trace_block *k = &t->blocks[i];
 		uint32_t hidden = hidden_below(t, i, deepest);
 
-		if (k->depth > deepest || (errors && !(k->bits & BLOCK_ERROR)))
+		if (errors && !(k->bits & BLOCK_ERROR))
 			continue;
+		if (k->depth > deepest) {
+			deeper++;
+			continue;
+		}
 		n++;
 		if (r)
 			continue; /* only counted */
@@ -317,12 +325,21 @@ static int put_tree(struct tool_call *call, const struct trace *t, uint32_t top)
 		r = tool_row_end(call);
 	}
 	call->total = n;
+	if (all)
+		snprintf(levels, sizeof(levels), "all levels");
+	else
+		snprintf(levels, sizeof(levels), "%lld levels deep", (long long)depth->number);
+	if (errors && deeper)
+		snprintf(next, sizeof(next),
+			 "; %llu more failed deeper: leave out depth to see them",
+			 (unsigned long long)deeper);
+	else if (deeper)
+		snprintf(next, sizeof(next),
+			 "; ask for the subtree of one that has hidden_below to go on");
 	snprintf(call->summary, sizeof(call->summary),
-		 "%llu%s of the %u spans %s, in the order of the tree, %lld levels deep; ask for "
-		 "the subtree of one that has hidden_below to go on",
-		 (unsigned long long)n, errors ? " failed" : "", end - first,
-		 top == TRACE_NONE ? "of the trace" : "of this subtree",
-		 (long long)tool_value(call, "depth")->number);
+		 "%llu%s of the %u spans %s, in the order of the tree, %s%s", (unsigned long long)n,
+		 errors ? " failed" : "", end - first,
+		 top == TRACE_NONE ? "of the trace" : "of this subtree", levels, next);
 	return MIN(r, 0);
 }
 
@@ -364,26 +381,30 @@ static void put_value(struct json_writer *w, const struct batch *b, const struct
 static void put_attributes(struct json_writer *w, const char *name, const struct batch *b,
 			   struct attr_range range)
 {
+	uint32_t shown = MIN(range.count, (uint32_t)ATTRIBUTES_SHOWN), i;
+
 	json_put_name(w, name);
 	json_begin_object(w);
-	for (uint32_t i = 0; i < MIN(range.count, (uint32_t)ATTRIBUTES_SHOWN); i++) {
+	for (i = 0; i < shown && w->out->n < DETAILS_BYTES; i++) {
 		const struct attr *a = &b->attrs[range.first + i];
 
 		json_put_key(w, slice_first(batch_text(b, a->key), TOOL_TEXT_MOST));
 		put_value(w, b, a);
 	}
-	if (range.count > ATTRIBUTES_SHOWN)
+	if (range.count > i)
 		tool_put_count(w, "… of", range.count);
 	json_end_object(w);
 }
 
 static void put_events(struct json_writer *w, const struct trace *t, const struct trace_block *k)
 {
+	uint32_t shown = MIN(k->point_n, (uint32_t)EVENTS_SHOWN), i;
+
 	if (k->point_n == 0)
 		return;
 	json_put_name(w, "events");
 	json_begin_array(w);
-	for (uint32_t i = 0; i < MIN(k->point_n, (uint32_t)EVENTS_SHOWN); i++) {
+	for (i = 0; i < shown && w->out->n < DETAILS_BYTES; i++) {
 		const struct trace_point *p = &t->points[k->point_first + i];
 
 		json_begin_object(w);
@@ -394,7 +415,7 @@ static void put_events(struct json_writer *w, const struct trace *t, const struc
 		json_end_object(w);
 	}
 	json_end_array(w);
-	if (k->point_n > EVENTS_SHOWN)
+	if (k->point_n > i)
 		tool_put_count(w, "events_total", k->point_n);
 }
 

@@ -117,7 +117,7 @@ const struct tool tools[] = {
 		     .fallback = 4,
 		     .least = 0,
 		     .most = 100000,
-		     .doc = "levels below the top"},
+		     .doc = "levels below the top; with errors and left out: all"},
 		    {.name = "errors", .type = TOOL_FLAG, .doc = "only spans that failed"},
 		    MAX_SPANS(100)},
 	 .run = tool_subtree},
@@ -152,17 +152,18 @@ const struct tool tools[] = {
 		"another: slow from fast, failed from good, after a deploy from before.",
 	 .role = ROLE_QUERY,
 	 .rows = "rows",
-	 .params = {{.name = "selected",
-		     .type = TOOL_TEXT,
-		     .required = true,
-		     .doc = "the spans in question, in TraceQL: { name = \"GET /\" && duration > "
-			    "1s }"},
-		    {.name = "rest",
-		     .type = TOOL_TEXT,
-		     .doc = "what they are compared with: { name = \"GET /\" && duration <= 1s }; "
-			    "all spans when left out"},
-		    WINDOW,
-		    LIMIT(30)},
+	 .params =
+		 {{.name = "selected",
+		   .type = TOOL_TEXT,
+		   .required = true,
+		   .doc = "the spans in question, as CausetQL reads it (&& binds tighter than ||): "
+			  "{ name = \"GET /\" && duration > 1s }"},
+		  {.name = "rest",
+		   .type = TOOL_TEXT,
+		   .doc = "what they are compared with: { name = \"GET /\" && duration <= 1s }; "
+			  "all spans when left out"},
+		  WINDOW,
+		  LIMIT(30)},
 	 .run = tool_compare},
 	{.name = "patterns",
 	 .title = "Shapes of traces",

@@ -324,6 +324,9 @@ def test_sessions(loaded):
     wire = Wire(loaded)
     assert wire.send(PING)[0] == 400, 'without a session'
     wire.begin()
+    status, headers, _ = wire.send({'jsonrpc': '2.0', 'id': 0, 'method': 'initialize', 'params': {'protocolVersion': LIVE}},
+                                   Origin='https://app.example.org')
+    assert status == 200 and headers['Access-Control-Expose-Headers'] == 'Mcp-Session-Id', 'or a page does not see it'
     assert wire.send(PING) [2] == {'jsonrpc': '2.0', 'id': PING['id'], 'result': {}}
     good = wire.session
     for wrong in ('x', good[:-1], good + '0', good[:-1] + ('1' if good[-1] == '0' else '0'), '0' * 64, ''):
@@ -395,3 +398,56 @@ def test_a_trace_of_many_spans_is_read_in_pieces(start_server):
     assert seen == 10000 and page['truncated'] and page['incomplete'] and page['total'] == 12000
     details = call('span_details', span_ids=[f'{i:016x}' for i in range(1, 60)], max_bytes=8192)
     assert details['returned'] < 59 and details['truncated'] and '(2000 bytes)' in json.dumps(details, ensure_ascii=False)
+
+
+def test_cursors_of_tools_and_of_queries_are_not_mixed_up(loaded):
+    def ask(path, **fields):
+        status, _, body = loaded.request(path, body=fields)
+        return status, json.loads(body)
+
+    status, queried = ask('/api/query', query='{ }', limit=1)
+    assert status == 200 and queried['cursor']
+    status, searched = ask('/api/v1/tools/search', limit=1)
+    assert status == 200 and searched['next']
+    assert ask('/api/query', cursor=searched['next'])[0] == 410
+    for tool in ('search', 'query', 'services'):
+        assert ask(f'/api/v1/tools/{tool}', cursor=queried['cursor'])[0] == 404
+    assert ask('/api/v1/tools/query', cursor=searched['next'])[0] == 404, "another tool's"
+    assert ask('/api/query', query='{ }', id=searched['next'].split('.')[0])[0] == 400, 'nobody takes such a name'
+    status, named = ask('/api/query', query='{ }', limit=1, id='tool-search-1')
+    assert status == 200 and ask('/api/v1/tools/search', cursor=named['cursor'])[0] == 404
+    assert ask('/api/query', cursor=queried['cursor'])[0] == ask('/api/v1/tools/search', cursor=searched['next'])[0] == 200
+
+
+def test_failures_are_found_however_deep_and_what_is_too_large_says_what_to_ask(start_server):
+    server = start_server()
+    span = {'traceId': 'cd' * 16, 'startTimeUnixNano': '1700000000000000000', 'endTimeUnixNano': '1700000001000000000'}
+    big = [{'key': f'k{i}', 'value': {'stringValue': 'v' * 900}} for i in range(200)]
+    chain = [{**span, 'name': f'level {i}', 'spanId': f'{i + 1:016x}', 'parentSpanId': f'{i:016x}' if i else '',
+              'status': {'code': 2} if i in (0, 9) else {},
+              'events': [{'timeUnixNano': '1700000000000000001', 'name': 'e', 'attributes': big}] * (12 if i == 3 else 0)} for i in range(10)]
+    assert server.request('/v1/traces', 'otlp-http', {'resourceSpans': [{'resource': {}, 'scopeSpans': [{'spans': chain}]}]})[0] == 200
+
+    def call(name, **arguments):
+        status, _, body = server.request(f'/api/v1/tools/{name}', body=arguments)
+        assert status == 200 and len(body) <= arguments.get('max_bytes', 16384) + 1, (status, body[:300])
+        return json.loads(body)
+
+    found = call('subtree', trace_id='cd' * 16, errors=True)
+    assert [row['name'] for row in found['spans']] == ['level 0', 'level 9'] and 'all levels' in found['summary']
+    found = call('subtree', trace_id='cd' * 16, errors=True, depth=4)
+    assert found['total'] == 1 and '1 more failed deeper' in found['summary']
+    details = dict(trace_id='cd' * 16, span_ids=[f'{4:016x}'])
+    told = call('span_details', **details)['spans'][0]['omitted']
+    wanted = int(told.split('max_bytes of ')[1].split(',')[0])
+    row = call('span_details', **details, max_bytes=wanted)['spans'][0]
+    assert 0 < len(row['events']) < row['events_total'] == 12
+
+    names = [f'{"column" * 30}{i}' for i in range(60)]
+    text = 'From s In spans Select ' + ', '.join(f's.name As {name}' for name in names)
+    page = call('query', query=text, max_bytes=4096)
+    assert page['columns'][-1] == '… (60 columns)'
+    wanted = int(page['rows'][0]['omitted'].split('max_bytes of ')[1].split(',')[0])
+    page = call('query', query=text, max_bytes=wanted, limit=1)
+    assert list(page['rows'][0]) == names
+    assert 'omitted' in call('query', cursor=page['next'], max_bytes=2048)['rows'][0]
