@@ -73,7 +73,8 @@ const struct tool *tool_find(struct slice name, const char **ret_near);
 /* What every call of one server, or of one program, looks at.  Borrowed. */
 struct tool_house {
 	struct store *store;
-	struct catalog *catalog; /* NULL: there is none */
+	struct catalog *catalog; /* NULL: there is none, or */
+	const char *catalog_why; /* … why it cannot be read */
 	struct query_pages *pages;
 	int64_t time_ns; /* of a query; 0: exec's own */
 	size_t memory_bytes;

@@ -228,6 +228,8 @@ int tool_tracepoints(struct tool_call *call)
 	struct error error = {0};
 	int r = 0;
 
+	if (call->house->catalog_why)
+		return tool_fail(call, -EIO, "%s", call->house->catalog_why);
 	if (call->house->catalog)
 		r = tracepoint_list(call->house->catalog, put_tracepoint, call, &error);
 	if (r < 0)

@@ -50,6 +50,9 @@ static int refuse(struct asking *a, struct slice text, const char *of)
 	diags_show(&a->diags, text, of, &shown);
 	tool_fail(a->call, -EINVAL, "%s\nThe tool docs describes the language.",
 		  shown.failed ? "the query is wrong" : buffer_cstr(&shown));
+	if (a->call->house->catalog_why)
+		tool_fail(a->call, -EINVAL, "\nTracepoints are not known here: %s",
+			  a->call->house->catalog_why);
 	buffer_done(&shown);
 	return -EINVAL;
 }

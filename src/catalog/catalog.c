@@ -52,12 +52,13 @@ int catalog_fail(sqlite3 *db, int rc, struct error *e, const char *what)
 			 db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 }
 
-static int connection_open(const char *path, sqlite3 **ret_db, struct error *e)
+static int connection_open(const char *path, bool read_only, sqlite3 **ret_db, struct error *e)
 {
+	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	sqlite3 *db = NULL;
 	int rc, r;
 
-	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_extended_result_codes(db, 1);
 		sqlite3_busy_timeout(db, CATALOG_BUSY_TIMEOUT_MS);
@@ -162,14 +163,18 @@ static int open_connections(struct catalog *cat, const char *path, struct error 
 	int r;
 
 	/* Examined before the journal mode is set: a file we refuse is not touched. */
-	if ((r = connection_open(path, &cat->db, e)) < 0 ||
-	    (r = check_integrity(cat->db, path, e)) < 0 ||
-	    (r = catalog_migrate(cat->db, path, e)) < 0 || (r = enter_wal_mode(cat->db, e)) < 0)
+	if ((r = connection_open(path, cat->read_only, &cat->db, e)) < 0 ||
+	    (r = check_integrity(cat->db, path, e)) < 0)
 		return r;
-	return connection_open(path, &cat->watch, e);
+	if (cat->read_only)
+		r = catalog_is_current(cat->db, path, e);
+	else if ((r = catalog_migrate(cat->db, path, e)) == 0)
+		r = enter_wal_mode(cat->db, e);
+	return r < 0 ? r : connection_open(path, cat->read_only, &cat->watch, e);
 }
 
-int catalog_open(const char *folder, struct catalog **ret_catalog, struct error *e)
+static int open_as(const char *folder, bool read_only, struct catalog **ret_catalog,
+		   struct error *e)
 {
 	_cleanup_(catalog_closep)
 	struct catalog *cat = NULL;
@@ -181,15 +186,34 @@ int catalog_open(const char *folder, struct catalog **ret_catalog, struct error 
 	cat = calloc(1, sizeof(*cat));
 	if (!cat)
 		return error_set(e, -ENOMEM, "out of memory");
+	cat->read_only = read_only;
 	pthread_mutex_init(&cat->write_lock, NULL);
 	pthread_mutex_init(&cat->watch_lock, NULL);
 	pthread_rwlock_init(&cat->tokens_lock, NULL);
 
-	if ((r = create_file(folder, path, e)) < 0 || (r = open_connections(cat, path, e)) < 0 ||
-	    (r = catalog_refresh(cat, e)) < 0 || (r = secret_load(cat, e)) < 0)
+	if (read_only)
+		r = access(path, F_OK) < 0
+			    ? error_set(e, -errno, "cannot open the catalogue %s: %s", path,
+					strerror(errno))
+			    : 0;
+	else
+		r = create_file(folder, path, e);
+	if (r < 0 || (r = open_connections(cat, path, e)) < 0 || (r = catalog_refresh(cat, e)) < 0)
+		return r;
+	if (!read_only && (r = secret_load(cat, e)) < 0)
 		return r;
 	*ret_catalog = TAKE_PTR(cat);
 	return 0;
+}
+
+int catalog_open(const char *folder, struct catalog **ret_catalog, struct error *e)
+{
+	return open_as(folder, false, ret_catalog, e);
+}
+
+int catalog_open_read_only(const char *folder, struct catalog **ret_catalog, struct error *e)
+{
+	return open_as(folder, true, ret_catalog, e);
 }
 
 struct catalog *catalog_close(struct catalog *cat)

@@ -28,6 +28,11 @@ struct catalog;
  * negative errno from the file system.  A refused file is never changed. */
 int catalog_open(const char *folder, struct catalog **ret_catalog, struct error *e);
 
+/* The same to read alone: nothing is created, brought up to date, or written, then or later; the
+ * secret is not there, and whatever writes is refused with -EROFS.  -ENOENT: there is no file; also
+ * -ENOTSUP: its schema is an older one. */
+int catalog_open_read_only(const char *folder, struct catalog **ret_catalog, struct error *e);
+
 /* Writes what is still pending (last-used times), closes, returns NULL.  NULL is accepted.  No
  * other thread may be using the handle. */
 struct catalog *catalog_close(struct catalog *cat);

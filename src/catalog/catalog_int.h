@@ -23,6 +23,7 @@
 struct token_snapshot;
 
 struct catalog {
+	bool read_only;
 	pthread_mutex_t write_lock;
 	sqlite3 *db;
 
@@ -72,5 +73,7 @@ int audit_append(struct catalog *cat, const char *who, const char *action, const
 
 /* catalog/migrate.c */
 int catalog_migrate(sqlite3 *db, const char *path, struct error *e);
+/* -ENOTSUP unless the schema is the one this program knows. */
+int catalog_is_current(sqlite3 *db, const char *path, struct error *e);
 
 #endif

@@ -168,6 +168,18 @@ static int run_missing_steps(sqlite3 *db, const char *path, struct error *e)
 	return run(db, pragma, e);
 }
 
+int catalog_is_current(sqlite3 *db, const char *path, struct error *e)
+{
+	int64_t version = 0;
+	int r = examine(db, path, &version, e);
+
+	if (r < 0 || version == (int64_t)ARRAY_SIZE(steps))
+		return r;
+	return error_set(e, -ENOTSUP,
+			 "%s was written by an older causet: start 'causet serve' on it once",
+			 path);
+}
+
 int catalog_migrate(sqlite3 *db, const char *path, struct error *e)
 {
 	int64_t version = 0;

@@ -182,7 +182,7 @@ void tokens_flush_used(struct catalog *cat, bool may_wait)
 {
 	int64_t now = clock_mono_ns();
 
-	if (!may_wait && now - cat->used_flush_ns < TOKEN_USED_GRAIN_NS)
+	if (cat->read_only || (!may_wait && now - cat->used_flush_ns < TOKEN_USED_GRAIN_NS))
 		return;
 	cat->used_flush_ns = now;
 	if (!any_used(cat->tokens) || pthread_mutex_trylock(&cat->write_lock) != 0)

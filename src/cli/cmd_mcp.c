@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "server/folder.h"
 #include "store/engine.h"
+#include "wire/json_reader.h"
 
 #define CALLS_AT_ONCE 8
 #define STACK_BYTES   ((size_t)8 << 20) /* plans and expressions are walked by recursion */
@@ -98,23 +99,10 @@ static int store_open_at(const char *data, struct store **ret_store, struct buff
 	return r;
 }
 
-static struct catalog *catalog_open_at(const char *data)
-{
-	struct catalog *catalog = NULL;
-	struct error error = {0};
-	char *file = NULL;
-
-	if (asprintf(&file, "%s/" CATALOG_FILE, data) < 0)
-		return NULL;
-	if (access(file, F_OK) == 0 && catalog_open(data, &catalog, &error) < 0)
-		catalog = NULL; /* without its tracepoints, then */
-	free(file);
-	return catalog;
-}
-
 static int call_here(struct stdio_call *c, struct buffer *answer)
 {
 	struct tool_house house = {.pages = c->station->pages};
+	struct error error = {0};
 	struct tool_call call = {.house = &house,
 				 .tool = c->call.tool,
 				 .owner = OWNER_LOCAL,
@@ -125,7 +113,9 @@ static int call_here(struct stdio_call *c, struct buffer *answer)
 
 	if (r < 0)
 		return r;
-	house.catalog = catalog_open_at(c->station->data);
+	r = catalog_open_read_only(c->station->data, &house.catalog, &error);
+	if (r < 0 && r != -ENOENT)
+		house.catalog_why = error.text; /* without its tracepoints, then */
 	r = tool_run(&call, c->call.arguments);
 	buffer_slice(answer, buffer_get(r < 0 ? &call.why : &call.out));
 	tool_call_done(&call);
@@ -149,6 +139,16 @@ static void refusal_read(const struct http_answer *answer, const char *url, stru
 	if (answer->status == 401)
 		buffer_text(out, "; causet mcp takes it from --token-file or CAUSET_TOKEN");
 	arena_done(&arena);
+}
+
+static bool is_object(struct slice text)
+{
+	struct json_reader r = json_open(text);
+
+	if (json_peek(&r) != JSON_OBJECT)
+		return false;
+	json_skip(&r);
+	return json_finish(&r, NULL) == 0;
 }
 
 static int call_there(struct stdio_call *c, struct buffer *answer)
@@ -182,6 +182,12 @@ static int call_there(struct stdio_call *c, struct buffer *answer)
 	} else if (got.status != 200) {
 		r = -EREMOTEIO;
 		refusal_read(&got, call.url, answer);
+	} else if (!is_object(buffer_get(&got.body))) {
+		r = -EBADMSG;
+		buffer_printf(answer,
+			      "%s answers 200, but not with a JSON object: is --server causet's "
+			      "own address?",
+			      call.url);
 	} else {
 		buffer_slice(answer, slice_trim(buffer_get(&got.body)));
 	}

@@ -1,9 +1,11 @@
 """Language models: the Model Context Protocol's own client lists and calls every tool, over standard input and output (of a
 server, of a folder) and over HTTP; and what no client sends."""
 import http.client
+import http.server
 import json
 import pathlib
 import subprocess
+import threading
 import time
 
 import pytest
@@ -223,6 +225,53 @@ def test_a_server_that_is_not_there_is_told_to_the_model(causet, run):
     assert done.returncode == 0 and answer['result']['isError'] and 'causet serve' in answer['result']['content'][0]['text']
     done = run('mcp', '--data', '/nonexistent', input=json.dumps(message))
     assert 'there is no store' in json.loads(done.stdout)['result']['content'][0]['text']
+
+
+def test_a_server_that_is_another_program_is_told_to_the_model(run):
+    for body in (b'[]', b'{} {}', b'{"a":', b'<html>', b'', b'null', b'{"summary":"x"}'):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers['Content-Length']))
+                self.send_response(200)
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(('127.0.0.1', 0), Other) as other:
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            message = {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {'name': 'services'}}
+            done = run('mcp', '--server', f'http://127.0.0.1:{other.server_port}', input=json.dumps(message) + '\n')
+            other.shutdown()
+        result = json.loads(done.stdout)['result']
+        assert result.get('isError', False) == (b'summary' not in body), body
+        assert b'summary' in body or 'not with a JSON object' in result['content'][0]['text']
+
+
+def test_a_folder_is_only_read_and_a_catalogue_that_cannot_be_is_told(causet, run, tmp_path):
+    with Server(causet, tmp_path) as server:
+        assert server.request('/api/tracepoints', body={'text': 'Tracepoint Slow = { duration > 50ms }'})[0] == 200
+    data = tmp_path / 'data'
+    catalog = data / 'catalog.db'
+    before = catalog.read_bytes()
+
+    def call(name, **arguments):
+        message = {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {'name': name, 'arguments': arguments}}
+        result = json.loads(run('mcp', '--data', str(data), input=json.dumps(message) + '\n').stdout)['result']
+        return result.get('isError', False), result['content'][0]['text']
+
+    failed, text = call('tracepoints')
+    assert not failed and 'Slow' in text and catalog.read_bytes() == before
+    catalog.write_bytes(b'this is no catalogue ' * 100)
+    failed, text = call('tracepoints')
+    assert failed and 'catalog.db' in text
+    failed, text = call('query', query='From s In Slow Select s.name')
+    assert failed and 'catalog.db' in text
+    assert not call('services')[0], 'nothing else needs it'
+    catalog.unlink()
+    assert not call('tracepoints')[0] and not catalog.exists()
 
 
 # --- messages that no client sends ---

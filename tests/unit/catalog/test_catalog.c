@@ -264,6 +264,38 @@ static void a_new_file_may_be_opened_by_many_at_once(void **state)
 	catalog_close(cat);
 }
 
+static void to_read_alone_changes_nothing(void **state)
+{
+	static char before[1 << 20], after[1 << 20];
+	uint8_t secret[CATALOG_SECRET_BYTES], zero[CATALOG_SECRET_BYTES] = {0};
+	struct catalog_folder *f = *state;
+	struct catalog *cat = NULL;
+	char text[TOKEN_TEXT_CHARS + 1];
+	struct error e = {0};
+	size_t n;
+
+	assert_int_equal(catalog_open_read_only(f->path, &cat, &e), -ENOENT);
+	assert_int_equal(access(f->file, F_OK), -1);
+	catalog_close(catalog_folder_open(f));
+	n = read_file(f->file, before, sizeof(before));
+
+	assert_int_equal(catalog_open_read_only(f->path, &cat, &e), 0);
+	assert_int_equal(token_count(cat), 0);
+	catalog_secret(cat, secret);
+	assert_memory_equal(secret, zero, sizeof(zero));
+	assert_int_equal(token_add(cat, &(struct token_spec){.owner = "a", .roles = ROLE_READ},
+				   text, NULL, NULL),
+			 -EROFS);
+	catalog_close(cat);
+	assert_int_equal(read_file(f->file, after, sizeof(after)), n);
+	assert_memory_equal(before, after, n);
+
+	run_sql(f->file, "PRAGMA user_version = 1");
+	assert_int_equal(catalog_open_read_only(f->path, &cat, &e), -ENOTSUP);
+	assert_non_null(strstr(e.text, "older causet"));
+	assert_int_equal(user_version(f->file), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +310,7 @@ int main(void)
 		catalog_test(a_change_moves_the_generation_of_every_handle),
 		catalog_test(changes_are_audited_and_the_log_only_grows),
 		catalog_test(a_new_file_may_be_opened_by_many_at_once),
+		catalog_test(to_read_alone_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
