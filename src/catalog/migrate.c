@@ -168,10 +168,22 @@ static int run_missing_steps(sqlite3 *db, const char *path, struct error *e)
 	return run(db, pragma, e);
 }
 
+/* The same as of one moment: another process may be making the tables just now. */
+static int examine_at_once(sqlite3 *db, const char *path, int64_t *ret_version, struct error *e)
+{
+	int r = run(db, "BEGIN", e);
+
+	if (r < 0)
+		return r;
+	r = examine(db, path, ret_version, e);
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
 int catalog_is_current(sqlite3 *db, const char *path, struct error *e)
 {
 	int64_t version = 0;
-	int r = examine(db, path, &version, e);
+	int r = examine_at_once(db, path, &version, e);
 
 	if (r < 0 || version == (int64_t)ARRAY_SIZE(steps))
 		return r;
@@ -185,7 +197,7 @@ int catalog_migrate(sqlite3 *db, const char *path, struct error *e)
 	int64_t version = 0;
 	int r;
 
-	r = examine(db, path, &version, e);
+	r = examine_at_once(db, path, &version, e);
 	if (r < 0 || version == (int64_t)ARRAY_SIZE(steps))
 		return r;
 	r = run(db, "BEGIN IMMEDIATE", e);
