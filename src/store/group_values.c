@@ -136,7 +136,7 @@ static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 	const struct segment_tables *t = g->tables;
 	struct loose_list *l = &g->list;
 	uint32_t done = 0, value = w->before, end = MIN((w->chunk + 1) * l->rows, g->zone->rows);
-	uint32_t place_n, at = 0, loose = 0;
+	uint32_t place_n, at = 0, loose = 0, row = w->chunk * l->rows;
 	const uint32_t *places;
 	bool vars;
 	int r = group_need_chunk(g, w->chunk);
@@ -149,7 +149,7 @@ static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 	places = l->places;
 	place_n = places_of(l, w->index, l->places);
 	vars = place_n != w->count; /* not all of the values are in the list */
-	for (uint32_t row = w->chunk * l->rows; row < end && done < w->n; row++) {
+	for (; row < end && done < w->n; row++) {
 		uint32_t shape = g->zone->shapes[g->codes[row]];
 
 		loose += t->loose_n[shape];
@@ -160,6 +160,9 @@ static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 		while (done < w->n && w->values[done] < value)
 			w->out[done++] = row;
 	}
+	/* Who has seen all rows knows how many values they have. */
+	if (row == end && value != w->before + w->count)
+		return group_bad(g, "loose attributes");
 	return (int)done;
 }
 
@@ -177,6 +180,8 @@ static int rows_by_chunk(struct segment_group *g, const struct loaded_column *c,
 		if (chunk == l->chunk_n)
 			return group_bad(g, "loose attributes");
 		end = chunk + 1 < l->chunk_n ? before[l->column_n] : c->place.n;
+		if (end < *before)
+			return group_bad(g, "loose attributes");
 		if (end <= values[done])
 			continue;
 		r = rows_in_chunk(g,
