@@ -66,7 +66,7 @@ static int catalog_at(struct local *l)
 
 	if (!file)
 		return cli_fail(cli, EXIT_FAILED, "out of memory");
-	if (access(file, F_OK) == 0 && catalog_open(data, &l->catalog, &error) < 0) {
+	if (access(file, F_OK) == 0 && catalog_open_read_only(data, &l->catalog, &error) < 0) {
 		l->catalog = NULL;
 		cli_note(cli, "without its tracepoints: %s", error.text);
 	}
