@@ -75,7 +75,7 @@ class Client(threading.Thread):
             return False
         finally:
             connection.close()
-        if status in (429, 503):
+        if status in (404, 429, 503):  # 404: the port is somebody else's by now
             time.sleep(0.02)
             return False
         assert status == 200, status
@@ -117,6 +117,7 @@ def check_store(server):
 
 def kill(server):
     server.stop(signal.SIGKILL, -signal.SIGKILL)
+    server.ports = {}  # somebody else may get them
 
 
 def crash(server, rng):
