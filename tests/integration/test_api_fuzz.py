@@ -17,6 +17,8 @@ from messages import protos
 from recorded import spans
 from server import Server
 
+pytestmark = pytest.mark.once
+
 NAMES = ['service', 'operation', 'tags', 'tag', 'start', 'end', 'limit', 'lookback', 'minDuration', 'maxDuration', 'traceID', 'spanKind',
          'endTs', 'quantile', 'step', 'ratePer', 'groupByOperation', 'serviceName', 'remoteServiceName', 'spanName', 'annotationQuery',
          'traceIds', 'key', 'partition', 'cursor', 'order', 'format', 'errors', 'startTime', 'endTime', 'start_time', 'end_time', 'raw',

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = ROOT / 'specs'
 GOLDEN = ROOT / 'tests/golden/cli'

@@ -18,6 +18,8 @@ from messages import protos, strict, to_protobuf
 from recorded import jaeger_envelope, jaeger_traces, spans, zipkin_links, zipkin_span, zipkin_trace
 from server import Server
 
+pytestmark = pytest.mark.once
+
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / 'golden/interop'
 START, END = 1794732544, 1794732844  # seconds
 US = f'start={START}000000&end={END}000000'

@@ -4,6 +4,8 @@ import pathlib
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / 'golden/lang'
 
 
