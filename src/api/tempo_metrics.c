@@ -623,28 +623,16 @@ static int metrics_read(struct http_request *req, struct slice question, struct 
 	return tempo_window(from, to, &q->range, error);
 }
 
-static int range_read(struct http_request *req, struct slice question, struct query_request *q,
-		      struct error *error)
-{
-	return metrics_read(req, question, q, false, error);
-}
-
-static int instant_read(struct http_request *req, struct slice question, struct query_request *q,
-			struct error *error)
-{
-	return metrics_read(req, question, q, true, error);
-}
-
 void tempo_stream_query_range(struct http_request *req, struct api *api)
 {
-	static const struct tempo_method method = {range_read, metrics_run};
+	static const struct tempo_method method = {metrics_read, metrics_run, false};
 
 	tempo_stream_open(req, api, &method);
 }
 
 void tempo_stream_query_instant(struct http_request *req, struct api *api)
 {
-	static const struct tempo_method method = {instant_read, metrics_run};
+	static const struct tempo_method method = {metrics_read, metrics_run, true};
 
 	tempo_stream_open(req, api, &method);
 }

@@ -443,7 +443,7 @@ void tempo_search(struct http_request *req, struct api *api)
 /* SearchRequest { map<string, string> Tags = 1, MinDurationMs = 2, MaxDurationMs = 3, Limit = 4,
  * start = 5, end = 6, Query = 8, SpansPerSpanSet = 9 } */
 static int search_read(struct http_request *req, struct slice question, struct query_request *q,
-		       struct error *error)
+		       bool second, struct error *error)
 {
 	struct tempo_search_asked *asked = arena_zalloc(&req->arena, 1, sizeof(*asked));
 	struct pb_reader reader = pb_open(question);

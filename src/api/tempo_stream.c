@@ -115,7 +115,7 @@ static enum grpc_status start(struct tempo_stream *s, struct error *error)
 	else if (!s->asked)
 		r = error_set(error, -EINVAL, "the request has no message");
 	if (r == 0)
-		r = s->method->read(s->req, s->question, &query, error);
+		r = s->method->read(s->req, s->question, &query, s->method->second, error);
 	if (r == 0)
 		r = tempo_query_check(&query, error);
 	if (r == -EINVAL)

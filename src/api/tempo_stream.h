@@ -16,9 +16,10 @@ struct tempo_method {
 	/* Reads the question, which lies in the request's arena like what is made of it: the query,
 	 * and api_request.data for `run`.  On the loop.  -EINVAL with the reason, -ENOMEM. */
 	int (*read)(struct http_request *req, struct slice question, struct query_request *query,
-		    struct error *error);
+		    bool second, struct error *error);
 	/* Answers with tempo_stream_send() and, once, tempo_stream_end(): api/tempo_query.h. */
 	void (*run)(struct query_job *job);
+	bool second; /* of two methods that read alike: the second version, or one number */
 };
 
 /* In admit. */

@@ -497,28 +497,16 @@ static int tags_read(struct http_request *req, struct slice question, struct que
 	return r == 0 ? tempo_window(from, to, &q->range, error) : r;
 }
 
-static int first_read(struct http_request *req, struct slice question, struct query_request *q,
-		      struct error *error)
-{
-	return tags_read(req, question, q, false, error);
-}
-
-static int second_read(struct http_request *req, struct slice question, struct query_request *q,
-		       struct error *error)
-{
-	return tags_read(req, question, q, true, error);
-}
-
 void tempo_stream_tags_v1(struct http_request *req, struct api *api)
 {
-	static const struct tempo_method method = {first_read, tags_run};
+	static const struct tempo_method method = {tags_read, tags_run, false};
 
 	tempo_stream_open(req, api, &method);
 }
 
 void tempo_stream_tags_v2(struct http_request *req, struct api *api)
 {
-	static const struct tempo_method method = {second_read, tags_run};
+	static const struct tempo_method method = {tags_read, tags_run, true};
 
 	tempo_stream_open(req, api, &method);
 }

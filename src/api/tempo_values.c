@@ -358,28 +358,16 @@ static int values_read(struct http_request *req, struct slice question, struct q
 	return tempo_window(from, to, &q->range, error);
 }
 
-static int first_read(struct http_request *req, struct slice question, struct query_request *q,
-		      struct error *error)
-{
-	return values_read(req, question, q, false, error);
-}
-
-static int second_read(struct http_request *req, struct slice question, struct query_request *q,
-		       struct error *error)
-{
-	return values_read(req, question, q, true, error);
-}
-
 void tempo_stream_values_v1(struct http_request *req, struct api *api)
 {
-	static const struct tempo_method method = {first_read, values_run};
+	static const struct tempo_method method = {values_read, values_run, false};
 
 	tempo_stream_open(req, api, &method);
 }
 
 void tempo_stream_values_v2(struct http_request *req, struct api *api)
 {
-	static const struct tempo_method method = {second_read, values_run};
+	static const struct tempo_method method = {values_read, values_run, true};
 
 	tempo_stream_open(req, api, &method);
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
+#include "cli/remote.h"
 #include "server/folder.h"
 
 int cli_catalog_open(struct cli *cli, bool make, struct catalog **ret_catalog)
@@ -87,4 +88,36 @@ int cli_remove_rules(struct cli *cli, int argc, char **argv, cli_rule_remove *re
 		done += r == 0;
 	}
 	return missing == 0 ? EXIT_OK : done > 0 ? EXIT_PARTIAL : EXIT_NOTHING;
+}
+
+static int drop_stored(struct cli *cli, struct catalog *cat, const char *name,
+		       cli_named_drop *drop_one)
+{
+	struct error e = {0};
+	int r = drop_one(cat, name, cli_actor(cli), &e);
+
+	return r < 0 ? cli_fail(cli, r == -ENOENT ? EXIT_NOTHING : EXIT_FAILED, "%s", e.text)
+		     : EXIT_OK;
+}
+
+int cli_drop_named(struct cli *cli, const char *data, const char *path, int argc, char **argv,
+		   cli_named_drop *drop_one)
+{
+	_cleanup_(catalog_closep)
+	struct catalog *cat = NULL;
+	struct remote remote = {0};
+	int done = 0, code;
+
+	cli->data = data;
+	code = data ? cli_catalog_open(cli, false, &cat) : remote_open(cli, &remote);
+	if (code)
+		return code;
+	for (int i = 0; i < argc && code == EXIT_OK; i++) {
+		code = data ? drop_stored(cli, cat, argv[i], drop_one)
+			    : remote_delete(&remote, path, argv[i]);
+		done += code == EXIT_OK;
+	}
+	if (!data)
+		remote_done(&remote);
+	return code && done ? EXIT_PARTIAL : code;
 }

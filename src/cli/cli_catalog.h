@@ -20,4 +20,11 @@ int cli_verb(struct cli *cli, const char *const *words, int argc, char **argv);
 typedef int cli_rule_remove(struct catalog *cat, int64_t id, const char *by, struct error *e);
 int cli_remove_rules(struct cli *cli, int argc, char **argv, cli_rule_remove *remove_one);
 
+/* `drop NAME…` of a command that keeps named things: in the catalogue of the folder `data`, or,
+ * where that is NULL, on the server (DELETE path/NAME).  An exit code that says whether all were
+ * there. */
+typedef int cli_named_drop(struct catalog *cat, const char *name, const char *by, struct error *e);
+int cli_drop_named(struct cli *cli, const char *data, const char *path, int argc, char **argv,
+		   cli_named_drop *drop_one);
+
 #endif

@@ -67,21 +67,6 @@ static const struct option alerts_options[] = {
 
 /* --- either place --- */
 
-static char *url_of(struct cli *cli, const char *path, const char *name)
-{
-	_cleanup_(buffer_done)
-	struct buffer url = {0};
-	struct slice base = slice_cstr(cli->server);
-
-	while (base.n > 0 && base.p[base.n - 1] == '/')
-		base.n--;
-	buffer_slice(&url, base);
-	buffer_text(&url, path);
-	for (; name && *name; name++)
-		buffer_printf(&url, "%%%02X", (unsigned char)*name);
-	return url.failed ? NULL : arena_printf(&cli->arena, "%s", buffer_cstr(&url));
-}
-
 /* The rules there are, as the server lists them: {"rules":[…]}. */
 static int rules_fetch(struct cli *cli, const struct alerts_values *v, const char *name,
 		       struct buffer *out)
@@ -315,7 +300,8 @@ static int define_stored(struct cli *cli, const char *data, struct slice json)
 
 static int post(struct cli *cli, const char *path, struct slice json, struct buffer *ret_answer)
 {
-	struct http_call call = {.method = "POST", .url = url_of(cli, path, NULL), .body = json};
+	struct http_call call = {
+		.method = "POST", .url = remote_url(cli, path, NULL), .body = json};
 	struct http_answer answer = {0};
 	struct remote remote;
 	int code = remote_open(cli, &remote);
@@ -387,50 +373,6 @@ static int import(struct cli *cli, const struct alerts_values *v, const char *fi
 	}
 	buffer_text(&json, "]}");
 	return define_json(cli, v, buffer_get(&json));
-}
-
-/* --- drop --- */
-
-static int drop_stored(struct cli *cli, struct catalog *cat, const char *name)
-{
-	struct error e = {0};
-	int r = alert_rule_drop(cat, name, cli_actor(cli), &e);
-
-	return r < 0 ? cli_fail(cli, r == -ENOENT ? EXIT_NOTHING : EXIT_FAILED, "%s", e.text)
-		     : EXIT_OK;
-}
-
-static int drop_remote(struct remote *remote, const char *name)
-{
-	struct http_call call = {.method = "DELETE", .url = url_of(remote->cli, PATH "/", name)};
-	struct http_answer answer = {0};
-	int code = call.url ? remote_call(remote, &call, NULL, &answer)
-			    : cli_fail(remote->cli, EXIT_FAILED, "out of memory");
-
-	if (code == EXIT_OK && answer.status >= 300)
-		code = remote_refused(remote, call.url, &answer);
-	http_answer_done(&answer);
-	return code;
-}
-
-static int drop(struct cli *cli, const struct alerts_values *v, int argc, char **argv)
-{
-	_cleanup_(catalog_closep)
-	struct catalog *cat = NULL;
-	struct remote remote = {0};
-	int done = 0, code;
-
-	cli->data = v->data;
-	code = v->data ? cli_catalog_open(cli, false, &cat) : remote_open(cli, &remote);
-	if (code)
-		return code;
-	for (int i = 0; i < argc && code == EXIT_OK; i++) {
-		code = v->data ? drop_stored(cli, cat, argv[i]) : drop_remote(&remote, argv[i]);
-		done += code == EXIT_OK;
-	}
-	if (!v->data)
-		remote_done(&remote);
-	return code && done ? EXIT_PARTIAL : code;
 }
 
 /* --- test --- */
@@ -528,7 +470,7 @@ static int alerts_run(struct cli *cli, const void *values, int argc, char **argv
 	case VERB_EXPORT:
 		return list(cli, v, verb == VERB_EXPORT);
 	case VERB_DROP:
-		return drop(cli, v, argc, argv);
+		return cli_drop_named(cli, v->data, PATH, argc, argv, alert_rule_drop);
 	case VERB_IMPORT:
 		return import(cli, v, argv[0]);
 	case VERB_TEST:

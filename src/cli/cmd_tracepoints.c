@@ -41,30 +41,6 @@ static int folder_open_catalog(struct cli *cli, const char *data, bool make,
 	return cli_catalog_open(cli, make, ret_catalog);
 }
 
-static char *url_of(struct cli *cli, struct slice name)
-{
-	_cleanup_(buffer_done)
-	struct buffer url = {0};
-	struct slice base = slice_cstr(cli->server);
-
-	while (base.n > 0 && base.p[base.n - 1] == '/')
-		base.n--;
-	buffer_slice(&url, base);
-	buffer_text(&url, PATH);
-	if (name.n) {
-		buffer_byte(&url, '/');
-		for (size_t i = 0; i < name.n; i++) {
-			unsigned char c = (unsigned char)name.p[i];
-
-			if (c == '/' || c == '%' || c == '?' || c == '#' || c <= ' ' || c >= 0x7f)
-				buffer_printf(&url, "%%%02X", c);
-			else
-				buffer_byte(&url, (char)c);
-		}
-	}
-	return url.failed ? NULL : arena_printf(&cli->arena, "%s", buffer_cstr(&url));
-}
-
 /* --- list and export --- */
 
 struct listing {
@@ -247,7 +223,7 @@ static int define_remote(struct cli *cli, const struct query_text *text)
 	_cleanup_(buffer_done)
 	struct buffer body = {0};
 	struct json_writer w = json_write(&body);
-	struct http_call call = {.method = "POST", .url = url_of(cli, slice_of(NULL, 0))};
+	struct http_call call = {.method = "POST", .url = remote_url(cli, PATH, NULL)};
 	struct http_answer answer = {0};
 	struct remote remote;
 	int code = remote_open(cli, &remote);
@@ -284,44 +260,11 @@ static int define(struct cli *cli, const struct tracepoints_values *v, const cha
 
 /* --- drop --- */
 
-static int drop_stored(struct cli *cli, struct catalog *cat, const char *name)
+static int drop_one(struct catalog *cat, const char *name, const char *by, struct error *e)
 {
-	const struct tracepoint_actor actor = {OWNER_LOCAL, true, cli_actor(cli)};
-	struct error e = {0};
-	int r = tracepoint_drop(cat, name, &actor, &e);
+	const struct tracepoint_actor actor = {OWNER_LOCAL, true, by};
 
-	return r < 0 ? cli_fail(cli, r == -ENOENT ? EXIT_NOTHING : EXIT_FAILED, "%s", e.text)
-		     : EXIT_OK;
-}
-
-static int drop_remote(struct remote *remote, const char *name)
-{
-	struct http_call call = {.method = "DELETE", .url = url_of(remote->cli, slice_cstr(name))};
-	struct http_answer answer = {0};
-	int code = call.url ? remote_call(remote, &call, NULL, &answer)
-			    : cli_fail(remote->cli, EXIT_FAILED, "out of memory");
-
-	if (code == EXIT_OK && answer.status >= 300)
-		code = remote_refused(remote, call.url, &answer);
-	http_answer_done(&answer);
-	return code;
-}
-
-static int drop(struct cli *cli, const struct tracepoints_values *v, int argc, char **argv)
-{
-	_cleanup_(catalog_closep)
-	struct catalog *cat = NULL;
-	struct remote remote = {0};
-	int done = 0, code = v->data ? folder_open_catalog(cli, v->data, false, &cat)
-				     : remote_open(cli, &remote);
-
-	for (int i = 0; i < argc && code == EXIT_OK; i++) {
-		code = v->data ? drop_stored(cli, cat, argv[i]) : drop_remote(&remote, argv[i]);
-		done += code == EXIT_OK;
-	}
-	if (!v->data)
-		remote_done(&remote);
-	return code && done ? EXIT_PARTIAL : code;
+	return tracepoint_drop(cat, name, &actor, e);
 }
 
 static int tracepoints_run(struct cli *cli, const void *values, int argc, char **argv)
@@ -346,7 +289,7 @@ static int tracepoints_run(struct cli *cli, const void *values, int argc, char *
 	case VERB_EXPORT:
 		return list(cli, v, verb == VERB_EXPORT);
 	case VERB_DROP:
-		return drop(cli, v, argc, argv);
+		return cli_drop_named(cli, v->data, PATH, argc, argv, drop_one);
 	default:
 		return define(cli, v, argv[0], verb == VERB_IMPORT);
 	}

@@ -171,3 +171,39 @@ void query_add(struct buffer *query, const char *name, struct slice value)
 			buffer_printf(query, "%%%02X", (unsigned char)value.p[i]);
 	}
 }
+
+char *remote_url(struct cli *cli, const char *path, const char *name)
+{
+	_cleanup_(buffer_done)
+	struct buffer url = {0};
+	struct slice base = slice_cstr(cli->server);
+
+	while (base.n > 0 && base.p[base.n - 1] == '/')
+		base.n--;
+	buffer_slice(&url, base);
+	buffer_text(&url, path);
+	if (name)
+		buffer_byte(&url, '/');
+	for (; name && *name; name++) {
+		unsigned char c = (unsigned char)*name;
+
+		if (c == '/' || c == '%' || c == '?' || c == '#' || c <= ' ' || c >= 0x7f)
+			buffer_printf(&url, "%%%02X", c);
+		else
+			buffer_byte(&url, *name);
+	}
+	return url.failed ? NULL : arena_printf(&cli->arena, "%s", buffer_cstr(&url));
+}
+
+int remote_delete(struct remote *r, const char *path, const char *name)
+{
+	struct http_call call = {.method = "DELETE", .url = remote_url(r->cli, path, name)};
+	struct http_answer answer = {0};
+	int code = call.url ? remote_call(r, &call, NULL, &answer)
+			    : cli_fail(r->cli, EXIT_FAILED, "out of memory");
+
+	if (code == EXIT_OK && answer.status >= 300)
+		code = remote_refused(r, call.url, &answer);
+	http_answer_done(&answer);
+	return code;
+}

@@ -28,6 +28,13 @@ int remote_get(struct remote *r, const char *base, const char *path, const struc
 int remote_call(struct remote *r, struct http_call *call, const char *type,
 		struct http_answer *ret_answer);
 
+/* The server's address with a path, and behind it a name, percent-encoded where it must be; NULL:
+ * none.  In the command's arena; NULL when out of memory. */
+char *remote_url(struct cli *cli, const char *path, const char *name);
+
+/* DELETEs remote_url(path, name).  EXIT_OK, or an exit code after having said why not. */
+int remote_delete(struct remote *r, const char *path, const char *name);
+
 /* Says why there was no answer (what http_client_call() returned), and gives its exit code. */
 int remote_no_answer(struct remote *r, int code, const struct error *error);
 
