@@ -8,6 +8,8 @@
  *   a child before it the last such child's time
  *   else              the last time of the piece; at first its start
  *
+ * The row that begins the piece and the one that ends it need no time: the piece's own say it.
+ *
  * All of it looks back only, so that reading is one pass (group_rows.c does the same). */
 #include "store/group_writer.h"
 #include "store/trace_bounds.h"
@@ -127,10 +129,11 @@ static void measure_piece(const struct group_writer *g, struct piece_row *p)
 void group_links(struct group_writer *g, struct piece_row *p)
 {
 	struct linking l = {.g = g, .piece = p, .rows = g->rows + p->first};
-	uint64_t start, last, owner_time;
+	uint64_t start, end, last, owner_time;
 
 	measure_piece(g, p);
 	start = last = owner_time = (uint64_t)p->start_ns;
+	end = start + (uint64_t)p->duration_ns;
 	if (p->rows > SMALL_PIECE)
 		table_build(&l);
 	for (uint32_t i = 0; i < p->rows; i++)
@@ -153,6 +156,8 @@ void group_links(struct group_writer *g, struct piece_row *p)
 			form |= TIME_ZERO;
 		else if (e->time_ns == start)
 			form |= TIME_START;
+		else if (e->end_ns == end && end != 0 && !point)
+			form |= TIME_LAST; /* durations are read without times: they stay */
 		else {
 			form |= TIME_COLUMN;
 			put(point ? &g->point_times : &g->times, e->time_ns - base);

@@ -196,6 +196,9 @@ static void read_times(struct segment_group *g, uint32_t piece, const uint64_t *
 		case TIME_START:
 			g->times[i] = start;
 			break;
+		case TIME_LAST:
+			g->times[i] = start + (uint64_t)g->piece_duration[piece] - g->durations[i];
+			break;
 		default:
 			g->times[i] = 0;
 		}
@@ -242,6 +245,16 @@ int window_times(struct segment_group *g, const struct row_window *w, size_t n)
 	return r;
 }
 
+/* Does a row of the group say its time by its end? */
+static bool has_last(const struct segment_group *g)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		any |= (g->forms[i] & TIME_MASK) == TIME_LAST;
+	return any;
+}
+
 int group_need_times(struct segment_group *g)
 {
 	struct row_window w;
@@ -250,6 +263,8 @@ int group_need_times(struct segment_group *g)
 	if (r < 0 || g->have & HAVE_TIMES)
 		return r;
 	r = window_whole(g, &w);
+	if (r == 0 && has_last(g))
+		r = group_need_durations(g);
 	if (r == 0)
 		r = window_times(g, &w, 1);
 	if (r == 0)

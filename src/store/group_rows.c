@@ -576,10 +576,10 @@ static int need_window(const struct making *m)
 
 	if (r == 0 && !(g->have & HAVE_IDS))
 		r = window_ids(g, w, 1);
-	if (r == 0 && !(g->have & HAVE_TIMES))
-		r = window_times(g, w, 1);
 	if (r == 0 && !(g->have & HAVE_DURATIONS))
 		r = window_durations(g, w, 1);
+	if (r == 0 && !(g->have & HAVE_TIMES))
+		r = window_times(g, w, 1);
 	return r == 0 && !m->bare && !(g->have & HAVE_UNITS) ? window_units(g, w) : r;
 }
 

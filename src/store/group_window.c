@@ -149,10 +149,10 @@ int group_few_rows(struct segment_group *g, const uint32_t *rows, uint32_t n,
 		r = window_piece_ids(g, windows, (size_t)k);
 	if (r == 0 && !(g->have & HAVE_IDS))
 		r = window_ids(g, windows, (size_t)k);
-	if (r == 0 && !(g->have & HAVE_TIMES))
-		r = window_times(g, windows, (size_t)k);
 	if (r == 0 && !(g->have & HAVE_DURATIONS))
 		r = window_durations(g, windows, (size_t)k);
+	if (r == 0 && !(g->have & HAVE_TIMES))
+		r = window_times(g, windows, (size_t)k);
 	if (r < 0)
 		return r;
 	*ret_few = (struct group_few){g->times, g->durations, g->id1, g->id2, g->pieces};

@@ -31,8 +31,9 @@ int windows_of(struct segment_group *g, const uint32_t *rows, uint32_t n,
 /* Each fills the group's arrays for the rows of n windows, ascending and apart. */
 int window_piece_ids(struct segment_group *g, const struct row_window *w, size_t n);
 int window_ids(struct segment_group *g, const struct row_window *w, size_t n);
-int window_times(struct segment_group *g, const struct row_window *w, size_t n); /* needs ids */
 int window_durations(struct segment_group *g, const struct row_window *w, size_t n);
+/* Needs ids and durations. */
+int window_times(struct segment_group *g, const struct row_window *w, size_t n);
 int window_units(struct segment_group *g, const struct row_window *w);
 
 #endif

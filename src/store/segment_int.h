@@ -101,6 +101,7 @@ enum row_form {
 	TIME_ZERO = 0 << 4,
 	TIME_COLUMN = 1 << 4,
 	TIME_START = 2 << 4, /* the piece's start */
+	TIME_LAST = 3 << 4,  /* the row ends with the piece: that end minus its duration */
 
 	END_MASK = 3 << 6,
 	END_ZERO = 0 << 6,

@@ -49,7 +49,9 @@ static void skeletons_done(struct skeletons *k)
 static bool form_ok(uint32_t form)
 {
 	return form < 1u << FORM_BITS && (form & ID2_MASK) != ID2_MASK &&
-	       (form & TIME_MASK) != TIME_MASK && (form & END_MASK) != END_MASK;
+	       (form & END_MASK) != END_MASK &&
+	       ((form & TIME_MASK) != TIME_LAST ||
+		((form & END_MASK) == END_COLUMN && !form_is_point(form)));
 }
 
 static bool skeleton_ok(const struct loading *l, const struct skeleton_row *k)
