@@ -1,9 +1,9 @@
 /* store/trace_index.h - from a trace id to the group where its piece begins; also the filter.
  *
- * Ids are hashed; the top bits of the hash choose a bucket of about INDEX_PER_BUCKET entries, of
- * the next INDEX_REST_BITS the entry keeps, and then the number of the group.  Entries of a bucket
- * are in the order of their hashes.  A look-up gives candidates: whoever wants to be certain reads
- * the group. */
+ * Ids are hashed; the top bits of the hash choose a bucket of about INDEX_PER_BUCKET entries, the
+ * next INDEX_SLOT_BITS a slot of the bucket, and of what follows, to INDEX_REST_BITS in all, the
+ * entry keeps a part, and then the number of the group.  Entries are in the order of their hashes.
+ * A look-up gives candidates: whoever wants to be certain reads the group. */
 #ifndef CAUSET_STORE_TRACE_INDEX_H
 #define CAUSET_STORE_TRACE_INDEX_H
 
@@ -12,6 +12,7 @@
 
 #define INDEX_PER_BUCKET 32
 #define INDEX_REST_BITS  13
+#define INDEX_SLOT_BITS  5
 
 struct index_item {
 	uint64_t hash;
@@ -24,9 +25,10 @@ int trace_index_encode(struct column_codec *codec, struct index_item *items, siz
 
 struct trace_index {
 	uint32_t *first; /* of each bucket, and one behind */
-	uint64_t *bits;  /* entries, packed; one word more than needed */
+	uint64_t *bits;  /* slots and entries, packed; one word more than needed */
 	size_t n;
 	unsigned bucket_bits, group_bits;
+	unsigned slot_bits; /* 0 in files that have no slots */
 };
 
 /* -EBADMSG, -ENOMEM. */
