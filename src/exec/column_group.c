@@ -392,14 +392,14 @@ static struct slice fixed_state(const struct column_group *g, const struct shape
 	return slice_of(NULL, 0);
 }
 
-static void weigh_piece(struct column_group *g, uint32_t piece, const struct group_column *states,
-			uint32_t *next)
+static void weigh_piece(struct column_group *g, uint32_t piece, uint64_t threshold,
+			const struct group_column *states, uint32_t *next)
 {
 	const struct shapes *shapes = tables_shapes(g->shapes->tables);
 	struct trace_id id = g->pieces[piece].id;
 	struct probability p;
 
-	probability_init(&p);
+	probability_init(&p, threshold);
 	for (uint32_t row = g->firsts[piece]; row < g->firsts[piece + 1]; row++) {
 		const struct shape *shape = &shapes->rows[column_group_shape(g, row)];
 		uint64_t kept = tables_threshold(g->shapes->tables, shape->resource);
@@ -434,13 +434,13 @@ static bool any_weighted(const struct column_group *g)
 	return false;
 }
 
-int column_group_weigh(struct column_group *g)
+int column_group_weigh(struct column_group *g, uint64_t threshold)
 {
 	const struct group_column *states = NULL;
 	uint32_t next = 0;
 	int r;
 
-	if (!g->shapes->weighted || !any_weighted(g))
+	if (threshold == 0 && (!g->shapes->weighted || !any_weighted(g)))
 		return 0;
 	r = need_firsts(g);
 	if (r == 0)
@@ -453,7 +453,7 @@ int column_group_weigh(struct column_group *g)
 	if (!vec_reserve(&g->weight_room, &g->weight_capacity, g->piece_n + 1, sizeof(double)))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->piece_n; i++)
-		weigh_piece(g, i, r == 0 ? states : NULL, &next);
+		weigh_piece(g, i, threshold, r == 0 ? states : NULL, &next);
 	g->weights = g->weight_room;
 	return 0;
 }

@@ -87,8 +87,9 @@ int column_group_slots(struct column_group *g, uint32_t row, struct value *slots
 /* Piece of a row; rows are best asked for in order. */
 int column_group_piece(struct column_group *g, uint32_t row, uint32_t *ret_piece);
 
-/* Looks up what the traces of the group weigh, if anything here is sampled. */
-int column_group_weigh(struct column_group *g);
+/* Looks up what the traces of the group weigh, if anything here is sampled, or the query looks at a
+ * sample of this threshold. */
+int column_group_weigh(struct column_group *g, uint64_t threshold);
 
 /* A row's sample; `timed`: with its time and id. */
 int column_group_sample(struct column_group *g, uint32_t row, bool timed,

@@ -98,7 +98,7 @@ static int open_columns(struct column_worker *w)
 	if (r == 0 && ask && w->filter.n > 0)
 		r = column_filter_group(&w->filter, &w->group);
 	if (r == 0)
-		r = column_group_weigh(&w->group);
+		r = column_group_weigh(&w->group, w->scan->run->threshold);
 	return r;
 }
 
@@ -218,7 +218,7 @@ static int see_trace(void *context, struct trace_id id, const struct event_ref *
 		memcpy(once, refs, n * sizeof(*once));
 	r = events_unique(once, &n);
 	w->sample = (struct sample){
-		.weight = trace_weight(id, once, n),
+		.weight = trace_weight(id, once, n, run->threshold),
 		.trace = load_be64(id.b) ^ load_be64(id.b + 8),
 	};
 	w->sample.trace += w->sample.trace == 0;
@@ -298,6 +298,7 @@ int column_worker_part(struct column_worker *w, uint32_t part)
 	const struct scan scan = {
 		.part = part,
 		.parts = COLUMN_PARTS,
+		.threshold = s->run->threshold,
 		.rows = true,
 		.wanted = wanted,
 		.group = see_group,

@@ -252,8 +252,7 @@ static int slotted(struct chain *c, const struct plan_expr **expr)
 		return r < 0 ? r : *expr ? 0 : -ENOMEM;
 	}
 	/* What depends on the order of rows, or on the whole trace. */
-	if (e->kind == X_CALL &&
-	    (e->function == CALL_MOVING_AVERAGE || e->function == CALL_WHAT_IF))
+	if (e->kind == X_CALL && (plan_has_state(e->function) || e->function == CALL_WHAT_IF))
 		return -EOPNOTSUPP;
 	copy = build_alloc(&c->build, 1, sizeof(*copy));
 	args = build_alloc(&c->build, e->n + 1, sizeof(*args));

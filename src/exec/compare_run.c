@@ -211,6 +211,7 @@ static void *work(void *argument)
 		struct part *p = &c->parts[i];
 		const struct scan scan = {.part = i,
 					  .parts = PARTS,
+					  .threshold = c->run->threshold,
 					  .rows = true,
 					  .group = on_group,
 					  .trace = on_trace,

@@ -289,6 +289,8 @@ static struct value call_texts(struct expr_env *env, const struct plan_expr *e,
 		return windows(env, args[0], b.i, c.i);
 	case CALL_MOVING_AVERAGE:
 		return expr_moving_average(env, e, args[0]);
+	case CALL_SKETCH:
+		return expr_sketch(env, e, args[0]);
 	default:
 		return call_numbers(e, args[0]);
 	}
@@ -328,7 +330,7 @@ struct value expr_call(struct expr_env *env, const struct plan_expr *e)
 	if (e->n > ARGS_MOST)
 		return expr_fail(env, -E2BIG);
 	/* What has state must see each row once: it cannot be told ahead. */
-	if (e->function == CALL_MOVING_AVERAGE && !env->memo)
+	if (plan_has_state(e->function) && !env->memo)
 		return value_unknown();
 	for (uint32_t i = 0; i < e->n; i++) {
 		args[i] = expr_eval(env, e->args[i]);

@@ -12,6 +12,7 @@ struct value expr_match(struct expr_env *env, struct value text, struct value pa
 
 /* A mean of what has come so far, this one included; kept for each expression. */
 struct value expr_moving_average(struct expr_env *env, const struct plan_expr *e, struct value v);
+struct value expr_sketch(struct expr_env *env, const struct plan_expr *e, struct value v);
 
 struct value expr_call(struct expr_env *env, const struct plan_expr *e);
 

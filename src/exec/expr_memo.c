@@ -1,4 +1,5 @@
-/* exec/expr_memo.c - what evaluating expressions needs to remember: patterns, moving averages. */
+/* exec/expr_memo.c - what evaluating expressions needs to remember: patterns, moving averages,
+ * sketches. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,6 +9,9 @@
 #include "exec/expr_int.h"
 
 #define PATTERNS_KEPT 64 /* patterns may come from data; the oldest is forgotten */
+
+/* Values whose hashes end alike share a counter: of many values some pass a little less often. */
+#define SKETCH_COUNTERS 65536
 
 struct expr_memo {
 	struct {
@@ -23,6 +27,12 @@ struct expr_memo {
 		uint64_t n;
 	} * averages;
 	size_t average_n, average_capacity;
+
+	struct sketch_counts {
+		const struct plan_expr *expr;
+		uint64_t *counts; /* [SKETCH_COUNTERS] */
+	} * sketches;
+	size_t sketch_n, sketch_capacity;
 };
 
 int expr_memo_new(struct expr_memo **ret_memo)
@@ -43,6 +53,9 @@ struct expr_memo *expr_memo_free(struct expr_memo *m)
 		pattern_free(m->patterns[i].pattern);
 		free(m->patterns[i].text);
 	}
+	for (size_t i = 0; i < m->sketch_n; i++)
+		free(m->sketches[i].counts);
+	free(m->sketches);
 	free(m->averages);
 	free(m);
 	return NULL;
@@ -122,4 +135,30 @@ struct value expr_moving_average(struct expr_env *env, const struct plan_expr *e
 	mean = a->sum / (double)++a->n;
 	return v.type == V_DURATION || v.type == V_TIME ? value_of(v.type, (int64_t)mean)
 							: value_float(mean);
+}
+
+static uint64_t *sketch_counts(struct expr_memo *m, const struct plan_expr *e)
+{
+	struct sketch_counts *s;
+
+	for (size_t i = 0; i < m->sketch_n; i++)
+		if (m->sketches[i].expr == e)
+			return m->sketches[i].counts;
+	if (!vec_reserve(&m->sketches, &m->sketch_capacity, m->sketch_n + 1, sizeof(*s)))
+		return NULL;
+	s = &m->sketches[m->sketch_n];
+	*s = (struct sketch_counts){e, calloc(SKETCH_COUNTERS, sizeof(*s->counts))};
+	if (s->counts)
+		m->sketch_n++;
+	return s->counts;
+}
+
+struct value expr_sketch(struct expr_env *env, const struct plan_expr *e, struct value v)
+{
+	uint64_t *counts = sketch_counts(env->memo, e), n;
+
+	if (!counts)
+		return expr_fail(env, -ENOMEM);
+	n = ++counts[value_hash(v, 0) % SKETCH_COUNTERS];
+	return value_bool((n & (n - 1)) == 0);
 }

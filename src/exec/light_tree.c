@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "exec/light_int.h"
+#include "sampling/threshold.h"
 
 #define FEW         16   /* so many spans have a smaller table */
 #define FEW_SLOTS   64   /* a power of two, some times FEW */
@@ -144,5 +145,9 @@ int light_set(struct light_trace *l, struct trace_at *at, const struct group_pie
 	at->refs = NULL;
 	at->ref_n = 0;
 	at->sample = (struct sample){.weight = 1, .trace = trace_number(piece->id)};
+	if (at->run->threshold) {
+		at->sample.weight = threshold_weight(at->run->threshold);
+		atomic_store_explicit(&at->run->estimated, true, memory_order_relaxed);
+	}
 	return 0;
 }

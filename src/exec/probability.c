@@ -5,9 +5,9 @@
 #include "sampling/second.h"
 #include "sampling/trace_sampling.h"
 
-void probability_init(struct probability *p)
+void probability_init(struct probability *p, uint64_t threshold)
 {
-	*p = (struct probability){.first = THRESHOLD_UNKNOWN};
+	*p = (struct probability){.first = THRESHOLD_UNKNOWN, .second = threshold};
 }
 
 void probability_add(struct probability *p, struct slice trace_state, uint64_t kept,
@@ -30,11 +30,11 @@ double probability_weight(const struct probability *p)
 	return weight >= 1 ? weight : 1;
 }
 
-double trace_weight(struct trace_id id, const struct event_ref *refs, size_t n)
+double trace_weight(struct trace_id id, const struct event_ref *refs, size_t n, uint64_t threshold)
 {
 	struct probability p;
 
-	probability_init(&p);
+	probability_init(&p, threshold);
 	for (size_t i = 0; i < n; i++) {
 		const struct batch *b = refs[i].batch;
 		const struct event_extra *extra = batch_extra_get(b, event_get(refs[i]));

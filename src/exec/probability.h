@@ -2,8 +2,8 @@
  *
  * A trace has one weight: the samplers on its way state thresholds in tracestate, on each span, and
  * the largest that is stated counts, since a sampler that keeps fewer keeps a subset; times the
- * weight of the store's own sampling (sampling/second.h).  A trace of which nobody says how it was
- * sampled counts as one. */
+ * weight of the store's own sampling (sampling/second.h), which a query's Sample goes on with.  A
+ * trace of which nobody says how it was sampled counts as one. */
 #ifndef CAUSET_EXEC_PROBABILITY_H
 #define CAUSET_EXEC_PROBABILITY_H
 
@@ -14,8 +14,8 @@ struct probability {
 	uint64_t second; /* of the store */
 };
 
-/* Nothing is known yet. */
-void probability_init(struct probability *p);
+/* Nothing is known yet but that a query looks at a sample of this threshold; 0: at all. */
+void probability_init(struct probability *p, uint64_t threshold);
 
 /* A span's tracestate, and the threshold of what it was kept with. */
 void probability_add(struct probability *p, struct slice trace_state, uint64_t kept,
@@ -24,7 +24,7 @@ void probability_add(struct probability *p, struct slice trace_state, uint64_t k
 /* 1/p, at least 1. */
 double probability_weight(const struct probability *p);
 
-/* Of a whole trace. */
-double trace_weight(struct trace_id id, const struct event_ref *refs, size_t n);
+/* Of a whole trace, in a sample of this threshold. */
+double trace_weight(struct trace_id id, const struct event_ref *refs, size_t n, uint64_t threshold);
 
 #endif

@@ -11,6 +11,7 @@
 #include "lang/explain.h"
 #include "lang/lower.h"
 #include "lang/rewrite.h"
+#include "sampling/threshold.h"
 
 #define QUERY_PROGRESS_NS (100 * 1000000LL)
 
@@ -314,6 +315,12 @@ static int run_result(const struct query *q, size_t number, const struct query_r
 		return error_set(run->error, -EOPNOTSUPP,
 				 "Over live is woven into running processes; leave it out to ask "
 				 "about stored traces");
+	run->threshold = 0;
+	if (result->plan.share > 0 &&
+	    threshold_from_probability(result->plan.share, &run->threshold) < 0)
+		return error_set(run->error, -ERANGE,
+				 "a share of %g is nothing: 2^-56 is the least",
+				 result->plan.share);
 	run->plan = &result->plan;
 	run->range = range_of(&result->plan, options);
 	run->range_seconds =

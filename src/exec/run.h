@@ -25,6 +25,7 @@ struct query_at {
 	unsigned threads;        /* 1 … RUN_THREADS_MOST */
 	struct plan_range range; /* what is asked about; 0: no bound */
 	double range_seconds;    /* for rates; 0: not known */
+	uint64_t threshold;      /* Sample: scan.threshold */
 	struct budget budget;
 	struct error *error; /* of the thread that called query_run() */
 

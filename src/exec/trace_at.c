@@ -49,7 +49,7 @@ int trace_at_set(struct trace_at *at, struct trace_id id, const struct event_ref
 	at->refs = refs;
 	at->ref_n = n;
 	at->sample = (struct sample){
-		.weight = trace_weight(id, refs, n),
+		.weight = trace_weight(id, refs, n, at->run->threshold),
 		.trace = trace_number(id),
 	};
 	if (at->sample.weight != 1)

@@ -306,6 +306,7 @@ static void *work(void *argument)
 	const struct scan scan = {
 		.part = p->number,
 		.parts = p->parts,
+		.threshold = p->shared->run->threshold,
 		.only = p->shared->run->options->only,
 		.only_n = p->shared->run->options->only_n,
 		.group = on_group,

@@ -246,6 +246,12 @@ static void check_hints(struct checker *c, struct ast_query *q)
 			    h->value->type.tag != TYPE_ERROR)
 				diag_add(c->diags, DIAG_ARGUMENT_TYPE, h->range.begin, h->range.end,
 					 "%s is true or false", h->hint->name);
+			if (slice_ends(h->name, SLICE("sample")) &&
+			    ((h->value->kind == AST_FLOAT &&
+			      !(h->value->real > 0 && h->value->real <= 1)) ||
+			     (h->value->kind == AST_INT && h->value->integer != 1)))
+				diag_add(c->diags, DIAG_RANGE, h->range.begin, h->range.end,
+					 "%s is a share, above 0 and up to 1", h->hint->name);
 			continue;
 		}
 		for (const struct word_hint *w = word_hints(); w->name; w++)

@@ -451,5 +451,7 @@ static void tree(const struct plan_node *n, unsigned depth, struct buffer *out)
 
 void plan_explain(const struct plan *plan, struct buffer *out)
 {
+	if (plan->share > 0)
+		buffer_printf(out, "of %g %% of the traces:\n", plan->share * 100);
 	tree(plan->root, 0, out);
 }

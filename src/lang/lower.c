@@ -38,6 +38,12 @@ static const struct plan_node *lower_pipe_form(struct lower *l, const struct ast
 	}
 }
 
+void lower_share(struct plan *plan, double share)
+{
+	if (share < 1 && (plan->share == 0 || share < plan->share))
+		plan->share = share;
+}
+
 static void hints(struct lower *l, const struct ast_query *q)
 {
 	for (size_t i = 0; i < q->n_hints; i++) {
@@ -47,6 +53,8 @@ static void hints(struct lower *l, const struct ast_query *q)
 			l->plan->most_recent = h->value->integer != 0;
 		else if (slice_eq(h->name, SLICE("step")) && h->value->kind == AST_DURATION)
 			l->step_ns = h->value->integer;
+		else if (slice_ends(h->name, SLICE("sample")) && h->value->kind == AST_FLOAT)
+			lower_share(l->plan, h->value->real);
 	}
 }
 

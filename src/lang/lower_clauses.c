@@ -26,7 +26,9 @@ static void collect_items(struct lower *l, struct scope_of *s, const struct ast_
 static bool collect(struct lower *l, struct scope_of *s, const struct ast_clauses *c)
 {
 	s->collecting = true;
-	for (const struct ast_clause *k = c->first; k; k = k->next)
+	s->running_allowed = true;
+	for (const struct ast_clause *k = c->first; k; k = k->next) {
+		s->running_seen = false;
 		switch (k->kind) {
 		case AST_CLAUSE_JOIN:
 			for (size_t i = 0; i < k->join.n_keys; i++) {
@@ -47,19 +49,19 @@ static bool collect(struct lower *l, struct scope_of *s, const struct ast_clause
 			break;
 		case AST_CLAUSE_WINDOW:
 			if (!s->bounds[0].relation)
-				lower_ref(l, &s->bounds[0],
-					  (struct ref){.expr = build_field(&l->b, F_TIME, OF_SELF,
-									   PLAN_TIME),
-						       .name = SLICE("time")});
+				lower_time_column(l, &s->bounds[0]);
 			break;
 		case AST_CLAUSE_SAMPLE:
-			lower_refuse(l, k->range,
-				     "Sample has no meaning over stored traces; leave "
-				     "it out, or ask Over live");
+			if (k->expr->kind == AST_CALL)
+				lower_expr(l, s, k->expr);
 			break;
 		default:
 			break;
 		}
+		if (s->running_seen && !s->running_at &&
+		    (k->kind == AST_CLAUSE_WHERE || k->kind == AST_CLAUSE_SAMPLE))
+			s->running_at = k;
+	}
 	collect_items(l, s, c->keys, c->n_keys);
 	if (!c->select && !c->grouped)
 		for (uint32_t i = 0; i < s->n; i++)
@@ -469,38 +471,6 @@ static bool group_keys(struct lower *l, struct scope_of *s, const struct ast_cla
 	return true;
 }
 
-/* Window 1m Slide 30s: one more column, a list of windows, taken apart like any other list. */
-static const struct plan_node *windowed(struct lower *l, struct scope_of *s,
-					const struct ast_clauses *c, const struct plan_node *node,
-					uint32_t *ret_slot)
-{
-	struct bound *from = &s->bounds[0];
-	const struct plan_expr *args[3], **exprs;
-	struct plan_column *columns;
-	uint32_t time, n = node->column_n;
-	int64_t slide = c->window->time.slide_ns ? c->window->time.slide_ns : c->window->time.ns;
-
-	if (from->relation)
-		return lower_refuse(l, c->window->range, "Window needs events with a time");
-	time = lower_ref(l, from,
-			 (struct ref){.expr = build_field(&l->b, F_TIME, OF_SELF, PLAN_TIME),
-				      .name = SLICE("time")});
-	args[0] = build_column(&l->b, from->offset + time, PLAN_TIME);
-	args[1] = build_const(&l->b, lower_value_int(PLAN_DURATION, c->window->time.ns));
-	args[2] = build_const(&l->b, lower_value_int(PLAN_DURATION, slide));
-	exprs = build_alloc(&l->b, n + 1, sizeof(*exprs));
-	columns = build_alloc(&l->b, n + 1, sizeof(*columns));
-	if (!exprs || !columns)
-		return NULL;
-	for (uint32_t i = 0; i < n; i++)
-		exprs[i] = build_column(&l->b, i, node->columns[i].type);
-	memcpy(columns, node->columns, n * sizeof(*columns));
-	exprs[n] = build_call(&l->b, CALL_WINDOWS, PLAN_LIST, args, 3);
-	columns[n] = (struct plan_column){.name = SLICE("window"), .type = PLAN_TIME};
-	*ret_slot = n;
-	return build_project(&l->b, node, exprs, columns, n + 1);
-}
-
 static const struct plan_node *grouped(struct lower *l, struct scope_of *s,
 				       const struct ast_clauses *c, const struct plan_node *node,
 				       struct output *out)
@@ -512,7 +482,7 @@ static const struct plan_node *grouped(struct lower *l, struct scope_of *s,
 	if (!group_keys(l, s, c, node, slots, &slot_n))
 		return NULL;
 	if (c->window) {
-		node = windowed(l, s, c, node, &window);
+		node = lower_windowed(l, s, c, node, &window);
 		if (!node)
 			return NULL;
 		s->keys[s->key_n] = build_column(&l->b, window, PLAN_TIME);
@@ -605,6 +575,8 @@ static void note_times(struct lower *l, const struct ast_clauses *c)
 	}
 	if (c->into)
 		p->into = c->into->into;
+	if (c->sample && c->sample->expr->kind == AST_FLOAT)
+		lower_share(p, c->sample->expr->real);
 }
 
 const struct plan_node *lower_clauses(struct lower *l, const struct ast_clauses *c)
@@ -617,12 +589,18 @@ const struct plan_node *lower_clauses(struct lower *l, const struct ast_clauses 
 		return NULL;
 	note_times(l, c);
 	node = joins(l, &s);
-	for (const struct ast_clause *k = c->first; k && node; k = k->next)
-		if (k->kind == AST_CLAUSE_WHERE) {
+	for (const struct ast_clause *k = c->first; k && node; k = k->next) {
+		if (k == s.running_at)
+			node = lower_running_place(l, &s, node);
+		if (node && (k->kind == AST_CLAUSE_WHERE ||
+			     (k->kind == AST_CLAUSE_SAMPLE && k->expr->kind == AST_CALL))) {
 			const struct plan_expr *e = lower_expr(l, &s, k->expr);
 
 			node = e ? build_filter(&l->b, node, e) : NULL;
 		}
+	}
+	if (node)
+		node = lower_running_place(l, &s, node);
 	if (!node)
 		return NULL;
 	node = c->grouped ? grouped(l, &s, c, node, &out) : plain(l, &s, c, node, &out);

@@ -229,6 +229,39 @@ static const struct plan_expr *lower_path(struct lower *l, struct scope_of *scop
 	return bound ? of_bound(l, scope, bound, ref) : ref.expr;
 }
 
+bool lower_is_aggregate(const struct ast_expr *e)
+{
+	return e->kind == AST_CALL && e->call.function && e->call.aggregate;
+}
+
+static bool has_aggregate(const struct ast_expr *e)
+{
+	if (lower_is_aggregate(e))
+		return true;
+	switch (e->kind) {
+	case AST_PATH:
+		return e->path.kind == AST_PATH_LET && has_aggregate(e->path.value);
+	case AST_CALL:
+		for (size_t i = 0; i < e->call.n; i++)
+			if (has_aggregate(e->call.args[i]))
+				return true;
+		return false;
+	case AST_UNARY:
+		return has_aggregate(e->op.left);
+	case AST_BINARY:
+		return has_aggregate(e->op.left) || has_aggregate(e->op.right);
+	case AST_LIST:
+		for (size_t i = 0; i < e->list.n; i++)
+			if (has_aggregate(e->list.items[i]))
+				return true;
+		return false;
+	case AST_INDEX:
+		return has_aggregate(e->index.of) || has_aggregate(e->index.at);
+	default:
+		return false;
+	}
+}
+
 /* --- calls --- */
 
 static bool plain_function(enum word_function_id id, enum plan_function *ret_function)
@@ -262,6 +295,7 @@ static bool plain_function(enum word_function_id id, enum plan_function *ret_fun
 		{FN_STRING, CALL_TO_STRING},
 		{FN_DEFAULT, CALL_DEFAULT},
 		{FN_MOVING_AVERAGE, CALL_MOVING_AVERAGE},
+		{FN_SKETCH, CALL_SKETCH},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -298,7 +332,7 @@ static const struct plan_expr *element_function(struct lower *l, struct scope_of
 static const struct plan_expr *lower_call(struct lower *l, struct scope_of *scope,
 					  const struct ast_expr *e)
 {
-	const struct plan_expr *args[16];
+	const struct plan_expr *args[16], *r;
 	enum word_function_id id = e->call.function->id;
 	enum plan_function function;
 
@@ -331,15 +365,18 @@ static const struct plan_expr *lower_call(struct lower *l, struct scope_of *scop
 				    SLICE_ARG(e->call.name), ARRAY_SIZE(args));
 	for (size_t i = 0; i < e->call.n; i++)
 		args[i] = lower_expr(l, scope, e->call.args[i]);
-	return build_call(&l->b, function, lower_type(e->type), args, (uint32_t)e->call.n);
+	r = build_call(&l->b, function, lower_type(e->type), args, (uint32_t)e->call.n);
+	if (!r || !plan_has_state(function) || (scope && has_aggregate(e)))
+		return r; /* of groups: in the order they come */
+	if (!scope || !scope->running_allowed)
+		return lower_refuse(l, e->range,
+				    "%.*s looks at all rows so far: put it into Let, Where or "
+				    "Select of a query that starts with From",
+				    SLICE_ARG(e->call.name));
+	return lower_running(l, scope, e, r);
 }
 
 /* --- aggregates --- */
-
-bool lower_is_aggregate(const struct ast_expr *e)
-{
-	return e->kind == AST_CALL && e->call.function && e->call.aggregate;
-}
 
 static double number_of(const struct ast_expr *e)
 {
@@ -545,34 +582,6 @@ static const struct plan_expr *lower_plain(struct lower *l, struct scope_of *sco
 		break;
 	}
 	return lower_refuse(l, e->range, "this cannot be used as one value over stored traces");
-}
-
-static bool has_aggregate(const struct ast_expr *e)
-{
-	if (lower_is_aggregate(e))
-		return true;
-	switch (e->kind) {
-	case AST_PATH:
-		return e->path.kind == AST_PATH_LET && has_aggregate(e->path.value);
-	case AST_CALL:
-		for (size_t i = 0; i < e->call.n; i++)
-			if (has_aggregate(e->call.args[i]))
-				return true;
-		return false;
-	case AST_UNARY:
-		return has_aggregate(e->op.left);
-	case AST_BINARY:
-		return has_aggregate(e->op.left) || has_aggregate(e->op.right);
-	case AST_LIST:
-		for (size_t i = 0; i < e->list.n; i++)
-			if (has_aggregate(e->list.items[i]))
-				return true;
-		return false;
-	case AST_INDEX:
-		return has_aggregate(e->index.of) || has_aggregate(e->index.at);
-	default:
-		return false;
-	}
 }
 
 const struct plan_expr *lower_expr(struct lower *l, struct scope_of *scope,

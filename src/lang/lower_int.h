@@ -39,6 +39,17 @@ struct scope_of {
 	uint32_t key_n;
 	struct plan_aggregate *aggregates;
 	uint32_t aggregate_n;
+	/* Calls that look at all rows so far: lower_window.c. */
+#define LOWER_MAX_RUNNING 16
+	struct {
+		const struct ast_expr *call;
+		uint32_t column; /* once placed */
+		bool placed;
+	} running[LOWER_MAX_RUNNING];
+	uint32_t running_n;
+	bool running_allowed;
+	bool running_seen;                   /* since somebody set it to false */
+	const struct ast_clause *running_at; /* the first Where or Sample that has one */
 	/* In stages behind a relation. */
 	const struct plan_node *stage;
 	/* In a comparison of what pipes over spans come to: the set of each aggregate. */
@@ -64,6 +75,9 @@ void *lower_refuse(struct lower *l, struct ast_range range, const char *format, 
 
 enum plan_type lower_type(struct type t);
 
+/* The smallest share that is asked for decides: it is a part of any larger one. */
+void lower_share(struct plan *plan, double share);
+
 /* --- lower_expr.c --- */
 
 /* `scope` NULL: an expression over one element. */
@@ -81,6 +95,21 @@ bool lower_field(enum word_field_id id, enum plan_field *ret_field);
 const struct ast_expr *lower_peel(const struct ast_expr *e);
 /* WhatIf's changes. */
 const struct plan_expr *lower_what_if(struct lower *l, const struct ast_expr *e);
+
+/* --- lower_window.c --- */
+
+/* The column of the element's time among the alias's own. */
+uint32_t lower_time_column(struct lower *l, struct bound *bound);
+/* Window 1m Slide 30s: one more column, a list of windows, to be taken apart like any other. */
+const struct plan_node *lower_windowed(struct lower *l, struct scope_of *s,
+				       const struct ast_clauses *c, const struct plan_node *node,
+				       uint32_t *ret_slot);
+/* MovingAverage or sketch, lowered to `call`: that, or the column it was placed in. */
+const struct plan_expr *lower_running(struct lower *l, struct scope_of *s, const struct ast_expr *e,
+				      const struct plan_expr *call);
+/* The rows in order of time, with a column for each such call; once. */
+const struct plan_node *lower_running_place(struct lower *l, struct scope_of *s,
+					    const struct plan_node *node);
 
 /* --- lower_source.c --- */
 

@@ -174,6 +174,7 @@ const char *plan_function_name(enum plan_function function)
 		[CALL_LEAST] = "least",
 		[CALL_GREATEST] = "greatest",
 		[CALL_MOVING_AVERAGE] = "MovingAverage",
+		[CALL_SKETCH] = "sketch",
 		[CALL_WINDOWS] = "windows",
 		[CALL_WHAT_IF] = "WhatIf",
 	};

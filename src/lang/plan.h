@@ -203,6 +203,7 @@ enum plan_function {
 	CALL_LEAST, /* of its arguments */
 	CALL_GREATEST,
 	CALL_MOVING_AVERAGE, /* of the rows so far, in the order they come */
+	CALL_SKETCH,         /* is it row 1, 2, 4, 8 … of those with this value, so far? */
 	CALL_WINDOWS, /* (time, width, slide): a list of the begins of the windows it lies in */
 	/* Only in sources: about the element's trace. */
 	CALL_WHAT_IF, /* plan_expr.changes: the duration of the trace after them */
@@ -242,6 +243,12 @@ struct plan_expr {
 		enum plan_function function;
 	};
 };
+
+/* Remembers the rows it has seen: it must see each once, in order. */
+static inline bool plan_has_state(enum plan_function f)
+{
+	return f == CALL_MOVING_AVERAGE || f == CALL_SKETCH;
+}
 
 /* --- aggregates --- */
 
@@ -579,6 +586,7 @@ struct plan {
 	int64_t for_ns, every_ns, window_ns, slide_ns; /* 0: not said */
 	struct slice into;
 	bool most_recent; /* with(most_recent=true) */
+	double share;     /* Sample, with(sample=…): of all traces, whole ones; 0: not said */
 };
 
 /* Frees; usable again. */

@@ -17,7 +17,7 @@ static bool has_state(const struct plan_expr *e)
 		return false;
 	if (e->kind == X_CALL && e->function == CALL_WHAT_IF)
 		return false;
-	if (e->kind == X_CALL && e->function == CALL_MOVING_AVERAGE)
+	if (e->kind == X_CALL && plan_has_state(e->function))
 		return true;
 	for (uint32_t i = 0; i < e->n; i++)
 		if (has_state(e->args[i]))

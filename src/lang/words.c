@@ -148,9 +148,9 @@ const struct word_constant *word_constants(void)
 
 static const struct word_hint hints[] = {
 	{"exemplars", "a", "how many traces to name beside a series; true for the usual number"},
-	{"sample", "a", "the share of spans to look at, 0 … 1; true chooses one"},
-	{"span_sample", "a", "the share of spans to look at, 0 … 1; true chooses one"},
-	{"trace_sample", "a", "the share of traces to look at, 0 … 1; true chooses one"},
+	{"sample", "a", "the share of traces to look at, above 0 and up to 1; true: all"},
+	{"span_sample", "a", "the same: whole traces are kept"},
+	{"trace_sample", "a", "the same"},
 	{"most_recent", "b", "the newest traces first"},
 	{"extrapolate", "b", "weight counts by what sampling left out (always on here)"},
 	{"debug", "b", "accepted and without effect"},

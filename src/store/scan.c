@@ -38,6 +38,11 @@ static bool in_part(const struct scan *scan, struct trace_id id)
 	       ((__uint128_t)second_randomness(id) * scan->parts) >> THRESHOLD_BITS == scan->part;
 }
 
+static bool in_sample(const struct scan *scan, struct trace_id id)
+{
+	return scan->threshold == 0 || second_randomness(id) >= scan->threshold;
+}
+
 /* --- traces put together --- */
 
 /* Pages come one late, so that the last can be told from the others. */
@@ -200,7 +205,7 @@ static int scan_joint(struct scanning *s)
 	/* Neighbours are on one thread: a group that two had open would be decoded twice. */
 	for (size_t i = r == 0 ? n * s->scan->part / parts : n;
 	     r == 0 && i < n * (s->scan->part + 1) / parts; i++) {
-		if (snapshot_in_heads(s->snapshot, split[i]))
+		if (!in_sample(s->scan, split[i]) || snapshot_in_heads(s->snapshot, split[i]))
 			continue;
 		r = joint_wanted(s, split[i]);
 		if (r > 0)
@@ -210,7 +215,7 @@ static int scan_joint(struct scanning *s)
 		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++) {
 			struct trace_id id = runs_trace_id(&v->heads[h]->runs, t);
 
-			if (in_part(s->scan, id))
+			if (in_part(s->scan, id) && in_sample(s->scan, id))
 				r = visit_whole(s, id);
 		}
 	return r;
@@ -248,6 +253,8 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 	if (r == 0 && !vec_reserve(&s->pieces, &s->piece_capacity, n + 1, sizeof(*s->pieces)))
 		r = -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
+		if (!in_sample(s->scan, pieces[i].id))
+			continue;
 		if (view_split_has(s->snapshot->view, pieces[i].id) ||
 		    snapshot_in_heads(s->snapshot, pieces[i].id))
 			continue; /* its turn comes with those like it */
@@ -333,7 +340,7 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 	if (r < 0)
 		return r;
 	group_keep(*g);
-	if (scan->apart || (scan->rows && !s->joint_groups[number]))
+	if (scan->apart || (scan->rows && !s->joint_groups[number] && scan->threshold == 0))
 		return scan->group(scan->context, *g, NULL, 0);
 	return scan_group(s, *g);
 }
@@ -397,9 +404,9 @@ struct named {
 static int name_look_up(struct scanning *s, struct trace_id id, struct named *named)
 {
 	struct view *v = s->snapshot->view;
-	int r = view_is_split(v, id);
+	int r = in_sample(s->scan, id) ? view_is_split(v, id) : 0;
 
-	if (r < 0)
+	if (r < 0 || !in_sample(s->scan, id))
 		return r;
 	if (r > 0 || snapshot_in_heads(s->snapshot, id))
 		return visit_whole(s, id);

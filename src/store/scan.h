@@ -28,6 +28,10 @@ struct scan {
 	const struct trace_id *only;
 	size_t only_n;
 
+	/* A sample: only traces whose second_randomness() is at least this.  Not with `apart`.  0:
+	 * all. */
+	uint64_t threshold;
+
 	/* Pieces that are whole traces, in a group: indices into group_pieces().  NULL: they come
 	 * through `trace`, too.  Anything but 0 ends the scan and is returned. */
 	int (*group)(void *context, struct segment_group *group, const uint32_t *pieces,

@@ -13,6 +13,7 @@
 #include "exec/probability.h"
 #include "exec/row_field.h"
 #include "model/event_unique.h"
+#include "sampling/second.h"
 #include "store/engine.h"
 #include "store/scan.h"
 
@@ -458,7 +459,7 @@ static int plain_trace(void *context, struct trace_id id, const struct event_ref
 	const struct plan_node *bottom = p->node;
 	const struct plan_range *range = &p->run->range;
 
-	if (more)
+	if (more || second_randomness(id) < p->run->threshold)
 		return 0; /* and the last time, all of it */
 	event_set_done(&p->set);
 	assert_int_equal(snapshot_trace(p->run->options->snapshot, id, &p->set), 0);
@@ -466,8 +467,8 @@ static int plain_trace(void *context, struct trace_id id, const struct event_ref
 	once = malloc((n + 1) * sizeof(*once));
 	memcpy(once, p->set.refs, n * sizeof(*once));
 	assert_int_equal(events_unique(once, &n), 0);
-	p->sample =
-		(struct sample){.weight = trace_weight(id, once, n), .trace = load_be64(id.b + 8)};
+	p->sample = (struct sample){.weight = trace_weight(id, once, n, p->run->threshold),
+				    .trace = load_be64(id.b + 8)};
 	while (bottom->input_n > 0)
 		bottom = bottom->inputs[0];
 	for (size_t i = 0; i < n; i++) {
@@ -572,10 +573,11 @@ static void plainly(struct query_at *run, const struct plan_node *node, struct l
 static size_t seen; /* comparisons of something */
 
 static void columns_agree(struct world *w, const struct plan_node *node, struct plan_range range,
-			  unsigned threads, const char *name)
+			  uint64_t threshold, unsigned threads, const char *name)
 {
 	struct query_run options = {.snapshot = &w->snapshot};
-	struct query_at run = {.options = &options, .threads = threads, .range = range};
+	struct query_at run = {
+		.options = &options, .threads = threads, .range = range, .threshold = threshold};
 	struct lines by_columns = {.columns = node->column_n}, by_rows = by_columns;
 	const struct run_sink sink = {.row = add_line, .context = &by_columns};
 
@@ -759,7 +761,10 @@ static void every_query(struct world *w, unsigned step)
 	seen = 0;
 	for (unsigned i = 0; (node = query(i, &name)); i += step)
 		for (size_t k = 0; k < (step > 1 ? 1 : ARRAY_SIZE(ranges)); k++)
-			columns_agree(w, node, ranges[k], 1 + (i + (unsigned)k) % 3, name);
+			columns_agree(w, node, ranges[k], 0, 1 + (i + (unsigned)k) % 3, name);
+	/* Of a sample, too. */
+	for (unsigned i = 0; (node = query(i, &name)); i += step)
+		columns_agree(w, node, ranges[i % 2], THRESHOLD_NEVER / 2, 1 + i % 3, name);
 	assert_true(seen >= (step > 1 ? 3 : 20));
 	arena_done(&arena);
 }
