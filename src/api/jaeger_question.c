@@ -91,6 +91,8 @@ void jaeger_question_pick(struct jaeger_question *q, struct trace_pick *pick)
 		.service = q->service,
 		.operation = q->operation,
 		.min_duration_ns = q->min_ns,
+		.span_min_ns = q->min_ns,
+		.span_max_ns = q->max_ns,
 		.from_ns = q->from_ns > SLACK_NS ? q->from_ns - SLACK_NS : 0,
 		.to_ns = q->to_ns && q->to_ns < INT64_MAX ? q->to_ns + 1 : q->to_ns,
 		.tags = q->pushed,

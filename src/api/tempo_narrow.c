@@ -4,7 +4,8 @@
  *   name = "b"                         … and the name, and
  *   span.k = "c", .k = 5, .k = true    … the attribute, on itself or its resource: the same span
  *   status = error                     a span has failed
- *   duration > 1s, traceDuration > 1s  the trace is that long
+ *   duration > 1s                      … and takes that long: the same span
+ *   traceDuration > 1s                 the trace is that long
  *
  * Only what a span must have in any case counts: sides of `&&`, within braces and between them.  Of
  * two spans that must both be there one is asked for, of which more is known. */
@@ -82,20 +83,29 @@ static void equal_narrow(struct tempo_narrow *n, const struct plan_expr *e,
 }
 
 /* No span is longer than its trace. */
-static void longer_narrow(struct tempo_narrow *n, const struct plan_expr *e, int64_t ns)
+static void longer_narrow(struct tempo_narrow *n, const struct plan_expr *e, int64_t ns, bool plain)
 {
-	if ((!is_field(e, F_DURATION) && !is_field(e, F_TRACE_DURATION)) || ns <= 0)
+	bool span = is_field(e, F_DURATION);
+
+	if ((!span && !is_field(e, F_TRACE_DURATION)) || ns <= 0)
 		return;
 	n->query.min_duration_ns = MAX(n->query.min_duration_ns, ns);
 	n->narrows += 1;
+	if (!span || !plain)
+		return;
+	n->query.span_min_ns = MAX(n->query.span_min_ns, ns);
+	n->narrows += 2;
 }
 
-static void shorter_narrow(struct tempo_narrow *n, const struct plan_expr *e, int64_t ns)
+static void shorter_narrow(struct tempo_narrow *n, const struct plan_expr *e, int64_t ns,
+			   bool plain)
 {
-	if (!is_field(e, F_TRACE_DURATION) || ns <= 0)
+	bool span = is_field(e, F_DURATION);
+	int64_t *most = span ? &n->query.span_max_ns : &n->query.max_duration_ns;
+
+	if ((!(span && plain) && !is_field(e, F_TRACE_DURATION)) || ns <= 0)
 		return;
-	n->query.max_duration_ns =
-		n->query.max_duration_ns ? MIN(n->query.max_duration_ns, ns) : ns;
+	*most = *most ? MIN(*most, ns) : ns;
 	n->narrows += 1;
 }
 
@@ -107,9 +117,9 @@ static void compared_narrow(struct tempo_narrow *n, enum plan_operator op,
 	if (op == XO_EQ)
 		equal_narrow(n, e, v, plain);
 	if (duration && (op == XO_GT || op == XO_GE || op == XO_EQ))
-		longer_narrow(n, e, v->i);
+		longer_narrow(n, e, v->i, plain);
 	if (duration && (op == XO_LT || op == XO_LE || op == XO_EQ))
-		shorter_narrow(n, e, v->i);
+		shorter_narrow(n, e, v->i, plain);
 }
 
 static enum plan_operator turned(enum plan_operator op)

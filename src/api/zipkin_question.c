@@ -164,19 +164,25 @@ struct store_query zipkin_question_query(struct zipkin_question *q)
 {
 	struct store_query query = {
 		.service = q->service,
-		.operation = q->name,
-		.min_duration_ns = clamp_ns(q->min_us),
+		/* What takes less than a microsecond counts as one. */
+		.min_duration_ns = q->min_us == 1 ? 1 : clamp_ns(q->min_us),
 		.from_ns = clamp_ns(q->from_us - MIN(q->from_us, SLACK_US)),
 		.to_ns = clamp_ns(q->to_us + 1),
 	};
 
-	/* The store wants all tags on one span, Zipkin does not: so only one is asked for. */
+	/* The store wants everything on one span, Zipkin does not: so one thing is asked for. */
 	for (size_t i = 0; i < q->wanted_n && query.tag_n == 0; i++) {
 		if (q->wanted[i].value.n == 0 || is_made(q->wanted[i].key))
 			continue;
 		q->pushed = (struct store_tag){q->wanted[i].key, q->wanted[i].value};
 		query.tags = &q->pushed;
 		query.tag_n = 1;
+	}
+	if (query.tag_n == 0)
+		query.operation = q->name;
+	if (query.tag_n == 0 && query.operation.n == 0) {
+		query.span_min_ns = query.min_duration_ns;
+		query.span_max_ns = q->max_us ? clamp_ns(q->max_us + 1) : 0;
 	}
 	return query;
 }

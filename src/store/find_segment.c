@@ -118,7 +118,8 @@ static int list_segment(struct finding *f, uint32_t number)
 		const struct group_zone *zone = tables_zone(tables, g);
 		int64_t longest = longest_in(f, number, g, zone, marks);
 
-		if (zone_fits(f->query, zone, longest))
+		if (zone_fits(f->query, zone, longest) &&
+		    !(f->query->span_min_ns && segment_longest_row(s, g) < f->query->span_min_ns))
 			r = add_group(f, number, g, zone, longest);
 	}
 	return r;

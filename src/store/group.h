@@ -140,6 +140,10 @@ struct group_zone {
 uint32_t tables_groups(const struct segment_tables *t);
 const struct group_zone *tables_zone(const struct segment_tables *t, uint32_t group);
 
+/* No row of the group takes longer; INT64_MAX until somebody has looked at the durations of all of
+ * them.  While the segment is pinned. */
+int64_t segment_longest_row(const struct segment *s, uint32_t group);
+
 /* --- one group --- */
 
 struct segment_group;

@@ -306,9 +306,11 @@ int group_need_durations(struct segment_group *g)
 	r = window_whole(g, &w);
 	if (r == 0)
 		r = window_durations(g, &w, 1);
-	if (r == 0)
-		g->have |= HAVE_DURATIONS;
-	return r;
+	if (r < 0)
+		return r;
+	g->have |= HAVE_DURATIONS;
+	segment_see_rows(g->segment, g->number, g->durations, g->zone->rows);
+	return 0;
 }
 
 /* Numbers that few groups have: for those without, the zeros of an earlier one do. */

@@ -132,6 +132,7 @@ struct segment *segment_unref(struct segment *s)
 	group_cache_unref(s->cache);
 	trace_index_done(&s->index);
 	free(s->split);
+	free(s->longest);
 	segment_tables_free(s->tables);
 	fs_close(s->fs, s->fd);
 	pthread_mutex_destroy(&s->lock);
@@ -232,6 +233,12 @@ int segment_pin_error(struct segment *s, const struct segment_tables **ret_table
 	if (!t) {
 		r = segment_tables_read(s, &t, error);
 		pthread_mutex_lock(&s->lock);
+		if (r == 0 && !s->longest)
+			s->longest = calloc((size_t)t->zone_n + 1, sizeof(*s->longest));
+		if (r == 0 && !s->longest) {
+			segment_tables_free(t);
+			r = -ENOMEM;
+		}
 		if (r < 0)
 			s->pins--;
 		else if (s->tables) {
@@ -256,6 +263,25 @@ void segment_unpin(struct segment *s)
 	pthread_mutex_lock(&s->lock);
 	s->pins--;
 	pthread_mutex_unlock(&s->lock);
+}
+
+int64_t segment_longest_row(const struct segment *s, uint32_t group)
+{
+	uint64_t more = atomic_load_explicit(&s->longest[group], memory_order_relaxed);
+
+	return more == 0 || more > INT64_MAX ? INT64_MAX : (int64_t)more - 1;
+}
+
+void segment_see_rows(struct segment *s, uint32_t group, const uint64_t *durations, uint32_t n)
+{
+	uint64_t longest = 0;
+
+	if (atomic_load_explicit(&s->longest[group], memory_order_relaxed))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		longest = MAX(longest, durations[i]);
+	atomic_store_explicit(&s->longest[group], MIN(longest, UINT64_MAX - 1) + 1,
+			      memory_order_relaxed);
 }
 
 size_t segment_bytes(const struct segment *s)

@@ -71,6 +71,9 @@ struct segment {
 	struct trace_index index;
 	struct trace_id *split;
 	struct segment_tables *tables;
+	/* [group]: longer than the longest row; 0: not known yet.  Made with the first tables, and
+	 * kept when they go. */
+	_Atomic uint64_t *longest;
 };
 
 /* Reads and verifies a section; *ret_bytes is for free().  `error` may be NULL. */
@@ -84,6 +87,9 @@ struct segment_tables *segment_tables_free(struct segment_tables *t);
 /* segment_pin(), telling what is wrong. */
 int segment_pin_error(struct segment *s, const struct segment_tables **ret_tables,
 		      struct error *error);
+
+/* Somebody has decoded the durations of a group's rows. */
+void segment_see_rows(struct segment *s, uint32_t group, const uint64_t *durations, uint32_t n);
 
 /* Loads the index if need be and keeps it until segment_unpin(). */
 int segment_pin_index(struct segment *s);

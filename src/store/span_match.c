@@ -86,11 +86,6 @@ struct match_room *match_room_free(struct match_room *room)
 	return NULL;
 }
 
-bool query_asks_spans(const struct store_query *q)
-{
-	return q->service.n || q->operation.n || q->owner.n || q->tag_n > 0;
-}
-
 struct match *match_free(struct match *m)
 {
 	if (!m)
@@ -565,6 +560,68 @@ static int look_for_candidates(const struct match *m, struct match_room *room,
 	return r < 0 ? r : some != 0;
 }
 
+/* --- how long rows take --- */
+
+static bool asks_times(const struct store_query *q)
+{
+	return q->span_min_ns || q->span_max_ns;
+}
+
+/* Leaves those of the rows that take as long as is asked. */
+static void keep_lasting(const struct store_query *q, const uint64_t *durations,
+			 struct match_room *room, struct match_rows *rows)
+{
+	uint64_t low = (uint64_t)q->span_min_ns,
+		 high = q->span_max_ns ? (uint64_t)q->span_max_ns : INT64_MAX;
+	uint64_t any = 0, any_unsure = 0;
+
+	for (size_t word = 0; word < rows->words; word++) {
+		for (uint64_t left = room->sure[word] | room->unsure[word]; left;
+		     left &= left - 1) {
+			uint64_t mask = left & -left,
+				 ns = durations[word * 64 + (size_t)__builtin_ctzll(left)];
+
+			/* Beyond 292 years, or ended before it began: the row knows. */
+			if (ns > INT64_MAX)
+				room->unsure[word] |= mask;
+			if (ns > INT64_MAX || ns < low || ns > high)
+				room->sure[word] &= ~mask;
+			if (ns <= INT64_MAX && (ns < low || ns > high))
+				room->unsure[word] &= ~mask;
+		}
+		any |= room->sure[word] | room->unsure[word];
+		any_unsure |= room->unsure[word];
+	}
+	rows->any = any != 0;
+	rows->any_unsure = any_unsure != 0;
+}
+
+static int look_at_times(const struct match *m, struct match_room *room, struct segment_group *g,
+			 struct match_rows *rows)
+{
+	uint32_t few[GROUP_FEW_ROWS], n = 0;
+	struct group_few fields;
+	const uint64_t *durations;
+	int r;
+
+	for (size_t word = 0; word < rows->words && n <= GROUP_FEW_ROWS; word++)
+		for (uint64_t left = room->sure[word] | room->unsure[word]; left;
+		     left &= left - 1) {
+			if (n < GROUP_FEW_ROWS)
+				few[n] = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(left);
+			n++;
+		}
+	if (n <= GROUP_FEW_ROWS) {
+		r = group_few_rows(g, few, n, &fields);
+		durations = r == 0 ? fields.durations : NULL;
+	} else {
+		r = group_durations(g, &durations);
+	}
+	if (r == 0)
+		keep_lasting(m->query, durations, room, rows);
+	return r;
+}
+
 int match_group(const struct match *m, struct match_room *room, struct segment_group *g,
 		const struct match_asked *asked, struct match_rows *ret_rows)
 {
@@ -594,6 +651,8 @@ int match_group(const struct match *m, struct match_room *room, struct segment_g
 	r = look_at_columns(m, room, g, few ? a.any & ~a.all : a.any, a.keys, words);
 	if (r == 0)
 		r = judge_rows(m, room, g, few ? room->has[__builtin_ctzll(a.all)] : NULL, &rows);
+	if (r == 0 && rows.any && asks_times(m->query))
+		r = look_at_times(m, room, g, &rows);
 	if (r == 0)
 		*ret_rows = rows;
 	return r;

@@ -24,9 +24,6 @@ static inline void match_freep(struct match **m)
 	match_free(*m);
 }
 
-/* Does the query ask anything of spans at all? */
-bool query_asks_spans(const struct store_query *query);
-
 /* Can a row of this segment match?  True when in doubt. */
 bool match_possible(const struct match *m);
 

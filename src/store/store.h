@@ -101,6 +101,8 @@ struct store_query {
 			value; /* the same span has it, on itself or its resource, as text */
 	} * tags;
 	size_t tag_n;
+	/* … and takes so long, by its own row; 0: no bound. */
+	int64_t span_min_ns, span_max_ns;
 	bool errors;             /* some span failed */
 	int64_t min_duration_ns; /* of the trace; 0: no bound */
 	int64_t max_duration_ns;

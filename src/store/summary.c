@@ -86,6 +86,12 @@ static bool has_tag(const struct batch *b, const struct event *e, const struct s
 	return a && attr_is(b, a, tag->value);
 }
 
+/* How long the row says that its block took; 0 where it does not. */
+static uint64_t took_ns(const struct event *e)
+{
+	return e->end_ns > e->time_ns ? e->end_ns - e->time_ns : 0;
+}
+
 static bool block_matches(const struct batch *b, const struct event *e, const struct store_query *q)
 {
 	if (q->service.n && !slice_eq(batch_service(b, e), q->service))
@@ -94,10 +100,19 @@ static bool block_matches(const struct batch *b, const struct event *e, const st
 		return false;
 	if (q->owner.n && !slice_eq(batch_text(b, b->owner), q->owner))
 		return false;
+	if ((q->span_min_ns && took_ns(e) < (uint64_t)q->span_min_ns) ||
+	    (q->span_max_ns && took_ns(e) > (uint64_t)q->span_max_ns))
+		return false;
 	for (size_t i = 0; i < q->tag_n; i++)
 		if (!has_tag(b, e, &q->tags[i]))
 			return false;
 	return true;
+}
+
+bool query_asks_spans(const struct store_query *q)
+{
+	return q->service.n || q->operation.n || q->owner.n || q->tag_n > 0 || q->span_min_ns ||
+	       q->span_max_ns;
 }
 
 void trace_fold_begin(struct trace_fold *f, const struct store_query *q)
@@ -105,7 +120,7 @@ void trace_fold_begin(struct trace_fold *f, const struct store_query *q)
 	*f = (struct trace_fold){
 		.query = q,
 		.start_ns = INT64_MAX,
-		.some = !q->service.n && !q->operation.n && !q->owner.n && q->tag_n == 0,
+		.some = !query_asks_spans(q),
 	};
 }
 

@@ -19,8 +19,11 @@ struct event_ref trace_root(const struct event_ref *refs, size_t n);
 /* Does the row say that its span failed? */
 bool event_failed(const struct event *e);
 
-/* Does some span of the trace answer the query (service, operation, tags, owner; and, for the trace
- * as a whole, errors, duration and start)?  Fills start and duration either way. */
+/* Does the query ask anything of spans at all? */
+bool query_asks_spans(const struct store_query *query);
+
+/* Does some span of the trace answer the query (service, operation, tags, owner, span times; and,
+ * for the trace as a whole, errors, duration and start)?  Fills start and duration either way. */
 bool trace_matches(const struct event_ref *refs, size_t n, const struct store_query *query,
 		   int64_t *ret_start_ns, int64_t *ret_duration_ns);
 

@@ -10,8 +10,9 @@ struct row {
 	const char *service, *operation;
 	const char *tags; /* "key=value …" */
 	bool errors;
-	int64_t min_ns, max_ns;
-	bool pieces; /* some spans came as begins and ends */
+	int64_t min_ns, max_ns;           /* of the trace */
+	int64_t span_min_ns, span_max_ns; /* of the span */
+	bool pieces;                      /* some spans came as begins and ends */
 };
 
 static const struct row rows[] = {
@@ -30,7 +31,14 @@ static const struct row rows[] = {
 	{.text = "{ !(span.k = \"v\") }"},
 	{.text = "{ status = error }", .errors = true},
 	{.text = "{ status = ok }"},
-	{.text = "{ duration > 5ns && 7ns <= traceDuration && duration < 100ns }", .min_ns = 7},
+	{.text = "{ duration > 5ns && 7ns <= traceDuration && duration < 100ns }",
+	 .min_ns = 7,
+	 .span_min_ns = 5,
+	 .span_max_ns = 100},
+	{.text = "{ 9ns >= duration && duration = 4ns }",
+	 .min_ns = 4,
+	 .span_min_ns = 4,
+	 .span_max_ns = 4},
 	{.text = "{ traceDuration < 50ns && traceDuration <= 40ns }", .max_ns = 40},
 	/* Of several spans the one of which more is known. */
 	{.text = "{ name = \"a\" } >> { span.k = \"v\" }", .tags = "k=v"},
@@ -83,6 +91,8 @@ static void no_more_is_asked_than_a_trace_must_have(void **state)
 		assert_int_equal(narrow.query.errors, row->errors);
 		assert_int_equal(narrow.query.min_duration_ns, row->min_ns);
 		assert_int_equal(narrow.query.max_duration_ns, row->max_ns);
+		assert_int_equal(narrow.query.span_min_ns, row->span_min_ns);
+		assert_int_equal(narrow.query.span_max_ns, row->span_max_ns);
 		buffer_done(&tags);
 		query_free(query);
 		arena_done(&arena);

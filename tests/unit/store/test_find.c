@@ -359,6 +359,10 @@ static void ask(struct world *w, struct rng *rng)
 	if (rng_below(rng, 6) == 0)
 		q.max_duration_ns = 1 + (int64_t)rng_below(rng, 4000);
 	if (rng_below(rng, 4) == 0)
+		q.span_min_ns = (int64_t)rng_below(rng, 2000);
+	if (rng_below(rng, 6) == 0)
+		q.span_max_ns = 1 + (int64_t)rng_below(rng, 2000);
+	if (rng_below(rng, 4) == 0)
 		q.from_ns = (int64_t)(T0 + rng_below(rng, 60000));
 	if (rng_below(rng, 4) == 0)
 		q.to_ns = (int64_t)(T0 + rng_below(rng, 60000));
