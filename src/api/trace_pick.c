@@ -217,7 +217,7 @@ static int maybes_take(struct picking *p, const struct trace_summary *before)
  * seen many that do not fit will see many more. */
 static int walk(struct picking *p, struct store_query query)
 {
-	size_t seen = 0, page = MAX(p->pick->limit + p->pick->limit / 4, (size_t)PAGE_LEAST);
+	size_t seen = 0, page = MAX(p->pick->limit, (size_t)PAGE_LEAST);
 	bool more = true;
 	int r = 0;
 
