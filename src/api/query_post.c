@@ -11,8 +11,6 @@
 #include "core/clock.h"
 #include "exec/tracepoint_names.h"
 
-#define CSV_REFUSED "a server opens no files: ask with 'causet query --data FOLDER' on its machine"
-
 /* One query being answered, on its thread. */
 struct answering {
 	struct query_job *job;
@@ -82,7 +80,7 @@ static struct failure failure_of(int r, const struct error *error, const struct 
 	case -ENOSPC:
 		return (struct failure){422, "over_memory", text};
 	case -EPERM:
-		return (struct failure){403, "forbidden", CSV_REFUSED};
+		return (struct failure){403, "forbidden", text};
 	case -EINVAL:
 		return (struct failure){400, "bad_query", text};
 	case -EOPNOTSUPP:
@@ -209,6 +207,8 @@ static int run(struct answering *a, struct query_stats *stats, struct error *err
 		.time_ns = q->time_ns ? MIN(q->time_ns, limits->time_ns) : limits->time_ns,
 		.memory_bytes = q->memory_bytes ? MIN(q->memory_bytes, limits->memory_bytes)
 						: limits->memory_bytes,
+		.sent = q->files,
+		.sent_n = q->file_n,
 		.rows_most = q->stream && q->limited ? q->limit : 0,
 		.gives_way = true,
 		.cancel = a->job->cancel,

@@ -24,19 +24,25 @@ static int wrong(const struct field *f, const char *wanted)
 	return error_set(f->error, -EINVAL, "%s is %s", f->name, wanted);
 }
 
-static int text_of(struct field *f, struct slice *ret_text)
+static int keep_text(struct field *f, struct json_string s, struct slice *ret_text)
 {
 	struct buffer scratch = {0};
-	struct json_string s;
 	int r = 0;
 
-	if (json_peek(f->r) != JSON_STRING || !json_string(f->r, &s))
-		return wrong(f, "a text");
 	*ret_text = arena_dup(f->arena, json_text(s, &scratch));
 	if (!ret_text->p || scratch.failed)
 		r = -ENOMEM;
 	buffer_done(&scratch);
 	return r;
+}
+
+static int text_of(struct field *f, struct slice *ret_text)
+{
+	struct json_string s;
+
+	if (json_peek(f->r) != JSON_STRING || !json_string(f->r, &s))
+		return wrong(f, "a text");
+	return keep_text(f, s, ret_text);
 }
 
 static int flag_of(struct field *f, bool *ret_flag)
@@ -173,6 +179,28 @@ static int on_memory(struct field *f)
 	return r;
 }
 
+/* {"owners.csv": "service,owner\n…"} */
+static int on_files(struct field *f)
+{
+	struct query_file *files = arena_zalloc(f->arena, QUERY_FILES_MOST, sizeof(*files));
+	struct json_string key;
+	size_t n = 0;
+	int r = files ? 0 : -ENOMEM;
+
+	if (r == 0 && (json_peek(f->r) != JSON_OBJECT || !json_object(f->r)))
+		return wrong(f, "an object of texts by the names csv(\"…\") has for them");
+	while (r == 0 && json_next_key(f->r, &key)) {
+		if (n == QUERY_FILES_MOST)
+			return error_set(f->error, -EINVAL, "more than %d files", QUERY_FILES_MOST);
+		r = keep_text(f, key, &files[n].name);
+		if (r == 0)
+			r = text_of(f, &files[n++].bytes);
+	}
+	f->q->files = files;
+	f->q->file_n = n;
+	return r;
+}
+
 static const struct {
 	const char *name;
 	int (*read)(struct field *f);
@@ -181,6 +209,7 @@ static const struct {
 	{"live", on_live},   {"limit", on_limit},     {"cursor", on_cursor},
 	{"id", on_id},       {"start", on_start},     {"end", on_end},
 	{"step", on_step},   {"timeout", on_timeout}, {"memory", on_memory},
+	{"files", on_files},
 };
 
 static int read_field(struct field *f, struct slice name)

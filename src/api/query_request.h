@@ -5,6 +5,7 @@
 #define CAUSET_API_QUERY_REQUEST_H
 
 #include "base/error.h"
+#include "exec/query.h"
 #include "http/request.h"
 #include "lang/ast.h"
 #include "lang/plan.h"
@@ -13,6 +14,7 @@
 #define QUERY_LIMIT        1000 /* rows of a page when nobody says */
 #define QUERY_LIMIT_MOST   100000
 #define QUERY_CURSOR_CHARS 100
+#define QUERY_FILES_MOST   16
 
 struct query_request {
 	struct slice text; /* texts lie in the request's arena */
@@ -27,6 +29,8 @@ struct query_request {
 	int64_t step_ns;         /* 0: not said, as below */
 	int64_t time_ns;
 	size_t memory_bytes;
+	const struct query_file *files; /* for csv("…") */
+	size_t file_n;
 	/* Asked by a tool that many people share, and that asks many things at once: only the limit
 	 * of all queries counts, not the owner's. */
 	bool for_many;

@@ -156,7 +156,7 @@ const struct route routes[] = {
 	{"POST", "/api/transform", SERVICE_HTTP, ROLE_READ, 0, "application/json",
 	 jaeger_transform},
 
-	{"POST", "/api/query", SERVICE_HTTP, ROLE_QUERY, ROUTE_QUERY_BODY, "application/json",
+	{"POST", "/api/query", SERVICE_HTTP, ROLE_QUERY, ROUTE_FILES_BODY, "application/json",
 	 query_post},
 	{"GET", "/api/query", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL, queries_get},
 	{"DELETE", "/api/query/{id}", SERVICE_HTTP, ROLE_QUERY, ROUTE_NO_BODY, NULL, query_delete},

@@ -19,9 +19,10 @@ struct route {
 	void (*open)(struct http_request *req, struct api *api);
 };
 
-#define ROUTE_QUERY_BODY ((size_t)8 << 20) /* a text of the language as JSON, escapes and all */
-#define ROUTE_NO_BODY    1024              /* GETs may carry a little */
-#define ROUTE_SMALL_BODY 1048576           /* a question */
+#define ROUTE_QUERY_BODY ((size_t)8 << 20)  /* a text of the language as JSON, escapes and all */
+#define ROUTE_FILES_BODY ((size_t)32 << 20) /* … and files that come along */
+#define ROUTE_NO_BODY    1024               /* GETs may carry a little */
+#define ROUTE_SMALL_BODY 1048576            /* a question */
 
 /* Ends with a row without a path. */
 extern const struct route routes[];

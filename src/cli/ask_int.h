@@ -12,6 +12,16 @@ int ask_remote_run(struct ask *ask);
 int ask_local_explain(struct ask *ask, bool live, struct buffer *out);
 int ask_remote_explain(struct ask *ask, bool live, struct buffer *out);
 
+/* The files that csv("…") names in the text, to be sent along. */
+struct ask_files {
+	struct query_file *items;
+	size_t n, capacity;
+};
+
+/* EXIT_OK, or an exit code after a message. */
+int ask_files_read(struct ask *ask, struct ask_files *files);
+void ask_files_done(struct ask_files *files);
+
 /* One row to the sink. */
 int ask_give(struct ask *ask, const struct value *values, const double *plus_minus, size_t n);
 

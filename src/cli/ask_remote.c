@@ -37,7 +37,7 @@ static void receiving_done(struct receiving *x)
 }
 
 static void body_write(const struct ask *ask, const struct receiving *x, bool explain, bool live,
-		       struct buffer *out)
+		       const struct ask_files *files, struct buffer *out)
 {
 	struct json_writer w = json_write(out);
 	char text[40];
@@ -82,6 +82,15 @@ static void body_write(const struct ask *ask, const struct receiving *x, bool ex
 	if (ask->memory_bytes) {
 		json_put_name(&w, "memory");
 		json_put_u64(&w, ask->memory_bytes);
+	}
+	if (files->n) {
+		json_put_name(&w, "files");
+		json_begin_object(&w);
+		for (size_t i = 0; i < files->n; i++) {
+			json_put_key(&w, files->items[i].name);
+			json_put_string(&w, files->items[i].bytes);
+		}
+		json_end_object(&w);
 	}
 	json_end_object(&w);
 }
@@ -242,20 +251,10 @@ static int take(void *context, struct slice piece)
 	return 0;
 }
 
-static char *url_of(struct ask *ask, const char *behind)
-{
-	struct slice base = slice_cstr(ask->cli->server);
-
-	while (base.n > 0 && base.p[base.n - 1] == '/')
-		base.n--;
-	return arena_printf(&ask->cli->arena, "%.*s" PATH "%s%s", SLICE_ARG(base),
-			    *behind ? "/" : "", behind);
-}
-
 /* The connection is closed by now, which the server may notice late behind a proxy. */
 static void cancel(struct receiving *x, struct remote *remote)
 {
-	struct http_call call = {.method = "DELETE", .url = url_of(x->ask, x->id)};
+	struct http_call call = {.method = "DELETE", .url = remote_url(x->ask->cli, PATH, x->id)};
 	struct http_answer answer;
 	struct error error;
 	const char *headers[2] = {remote->authorization, NULL};
@@ -271,7 +270,7 @@ static int call_server(struct receiving *x, struct remote *remote, const struct 
 	const char *headers[4] = {"Content-Type: application/json", "Accept: application/x-ndjson",
 				  remote->authorization, NULL};
 	struct http_call call = {.method = "POST",
-				 .url = url_of(x->ask, ""),
+				 .url = remote_url(x->ask->cli, PATH, NULL),
 				 .headers = headers,
 				 .body = buffer_get(body),
 				 .write = take,
@@ -314,15 +313,19 @@ int ask_remote_run(struct ask *ask)
 	struct buffer body = {0};
 	struct remote remote;
 	uint64_t random[2];
-	int code = remote_open(ask->cli, &remote);
+	_cleanup_(ask_files_done)
+	struct ask_files files = {0};
+	int code = ask_files_read(ask, &files);
 
+	if (code == EXIT_OK)
+		code = remote_open(ask->cli, &remote);
 	if (code)
 		return code;
 	rng_secret((uint8_t *)random, sizeof(random));
 	snprintf(x.id, sizeof(x.id), "cli-%016llx%016llx", (unsigned long long)random[0],
 		 (unsigned long long)random[1]);
 	x.progress = progress_start(ask->cli, "rows");
-	body_write(ask, &x, false, false, &body);
+	body_write(ask, &x, false, false, &files, &body);
 	code = call_server(&x, &remote, &body);
 	remote_done(&remote);
 	return code;
@@ -333,7 +336,7 @@ int ask_remote_explain(struct ask *ask, bool live, struct buffer *out)
 	struct interrupt none = {0};
 	_cleanup_(buffer_done)
 	struct buffer body = {0};
-	struct http_call call = {.method = "POST", .url = url_of(ask, "")};
+	struct http_call call = {.method = "POST", .url = remote_url(ask->cli, PATH, NULL)};
 	struct http_answer answer = {0};
 	struct slice plan = {0};
 	struct remote remote;
@@ -342,7 +345,7 @@ int ask_remote_explain(struct ask *ask, bool live, struct buffer *out)
 	if (code)
 		return code;
 	ask->interrupt = &none;
-	body_write(ask, NULL, true, live, &body);
+	body_write(ask, NULL, true, live, &(struct ask_files){0}, &body);
 	call.body = buffer_get(&body);
 	code = call.url && !body.failed
 		       ? remote_call(&remote, &call, "Content-Type: application/json", &answer)

@@ -79,8 +79,8 @@ const struct command command_query = {
 		"and if all have names the last one does.\n\n"
 		"Results are tables that fit the terminal, series are sparklines; --json prints an object a row, --csv a "
 		"table for programs. Progress is shown on a terminal. Ctrl-C cancels, on the server, too.\n\n"
-		"With --data a folder is asked, which is only read: a server may be running on it. Then csv(\"FILE\") may "
-		"name files, which a server refuses.",
+		"With --data a folder is asked, which is only read: a server may be running on it. csv(\"FILE\") names a file "
+		"of yours in either case: it is sent along with the query.",
 	.examples =
 		"causet query '{ status = error } | rate() by(resource.service.name)'\n"
 		"causet query 'From s In spans GroupBy s.service Select s.service, COUNT, p99(s.duration)' --start -1h\n"

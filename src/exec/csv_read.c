@@ -155,38 +155,58 @@ static int read_rows(struct csv *c, struct query_at *run, const struct plan_node
 	return r;
 }
 
+/* Bytes of a file that came along.  -ENOENT. */
+static int sent_file(const struct query_run *options, struct slice name, struct slice *ret_bytes)
+{
+	for (size_t i = 0; i < options->sent_n; i++)
+		if (slice_eq(options->sent[i].name, name)) {
+			*ret_bytes = options->sent[i].bytes;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* Bytes of a file of this machine, for free(). */
+static int own_file(struct query_at *run, struct slice file, char **ret_bytes, size_t *ret_n)
+{
+	const char *folder = run->options->files_at;
+	struct arena names = {0};
+	char *path;
+	int r;
+
+	if (!run->options->files)
+		return error_set(run->error, -EPERM,
+				 "csv(\"%.*s\"): a server opens no files for a query; send it "
+				 "along as \"files\", as 'causet query' does",
+				 SLICE_ARG(file));
+	path = folder && (file.n == 0 || file.p[0] != '/')
+		       ? arena_printf(&names, "%s/%.*s", folder, SLICE_ARG(file))
+		       : arena_printf(&names, "%.*s", SLICE_ARG(file));
+	r = path ? fs_load(fs_real(), path, CSV_BYTES_MOST, ret_bytes, ret_n) : -ENOMEM;
+	if (r < 0 && r != -ENOMEM)
+		error_set(run->error, r, "the file %.*s: %s", SLICE_ARG(file), strerror(-r));
+	arena_done(&names);
+	return r;
+}
+
 int run_csv(struct query_at *run, const struct plan_node *node, const struct run_sink *sink)
 {
 	_cleanup_(freep)
 	struct csv *c = calloc(1, sizeof(*c));
 	_cleanup_(freep)
-	char *bytes = NULL;
-	struct arena names = {0};
-	struct slice file = node->csv.path;
-	const char *folder = run->options->files_at;
-	char *path;
-	size_t n = 0;
-	int r;
+	char *own = NULL;
+	struct slice bytes = {0};
+	int r = c ? sent_file(run->options, node->csv.path, &bytes) : -ENOMEM;
 
-	if (!run->options->files)
-		return error_set(run->error, -EPERM,
-				 "csv(\"%.*s\"): a server opens no files for a query; run it with "
-				 "--data, where files are your own",
-				 SLICE_ARG(file));
-	if (!c)
-		return -ENOMEM;
-	path = folder && (file.n == 0 || file.p[0] != '/')
-		       ? arena_printf(&names, "%s/%.*s", folder, SLICE_ARG(file))
-		       : arena_printf(&names, "%.*s", SLICE_ARG(file));
-	r = path ? fs_load(fs_real(), path, CSV_BYTES_MOST, &bytes, &n) : -ENOMEM;
-	if (r < 0 && r != -ENOMEM)
-		error_set(run->error, r, "the file %.*s: %s", SLICE_ARG(file), strerror(-r));
-	if (r >= 0) {
-		c->at = bytes;
-		c->end = bytes + n;
-		r = read_rows(c, run, node, sink);
+	if (r == -ENOENT) {
+		r = own_file(run, node->csv.path, &own, &bytes.n);
+		bytes.p = own;
 	}
+	if (r < 0)
+		return r;
+	c->at = bytes.p;
+	c->end = bytes.p + bytes.n;
+	r = read_rows(c, run, node, sink);
 	arena_done(&c->arena);
-	arena_done(&names);
 	return r;
 }

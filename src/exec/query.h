@@ -88,6 +88,11 @@ struct query_stats {
 	size_t warning_n;
 };
 
+/* A file that came with a query. */
+struct query_file {
+	struct slice name, bytes;
+};
+
 struct query_run {
 	const struct snapshot *snapshot;
 	/* Only these traces are looked at, by whoever knows that no other can answer; NULL: all.
@@ -98,11 +103,14 @@ struct query_run {
 	struct plan_range range; /* where the text says none; 0, 0: everything */
 	int64_t step_ns;         /* of series where the text says none; 0: a good one is chosen */
 
-	unsigned threads;     /* 0: as many as there are cores */
-	size_t memory_bytes;  /* 0: QUERY_DEFAULT_MEMORY */
-	int64_t time_ns;      /* of the wall; 0: QUERY_DEFAULT_TIME */
-	uint64_t rows_most;   /* of each result; 0: no limit */
-	bool files;           /* csv("…") may open files of this machine */
+	unsigned threads;    /* 0: as many as there are cores */
+	size_t memory_bytes; /* 0: QUERY_DEFAULT_MEMORY */
+	int64_t time_ns;     /* of the wall; 0: QUERY_DEFAULT_TIME */
+	uint64_t rows_most;  /* of each result; 0: no limit */
+	/* What csv("…") reads, by name; then, */
+	const struct query_file *sent;
+	size_t sent_n;
+	bool files;           /* files of this machine, if it may */
 	const char *files_at; /* relative names are below this folder; NULL: the current one */
 	const _Atomic bool *cancel; /* set by another thread; may be NULL */
 	/* After QUERY_PROMPT_NS its threads, the calling one included, have the least priority

@@ -115,7 +115,7 @@ ROUTES = {
 }
 
 QUERY = {'query': '{ status = error }', 'dialect': 'traceql', 'explain': False, 'live': False, 'limit': 5, 'id': 'fuzz', 'start': T0, 'end': T1,
-         'step': '10s', 'timeout': '5s', 'memory': '64MiB'}
+         'step': '10s', 'timeout': '5s', 'memory': '64MiB', 'files': {'a.csv': 'a,b'}}
 V3_BODY = {'query': {'serviceName': 'odd-many', 'operationName': 'op1', 'startTimeMin': '2026-11-15T08:49:04Z',
                      'startTimeMax': '2026-11-15T08:54:04Z', 'attributes': {'group': 'g1'}, 'durationMin': '0.001s', 'durationMax': '9s',
                      'searchDepth': 5, 'numTraces': 5, 'rawTraces': True}}

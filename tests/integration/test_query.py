@@ -331,6 +331,28 @@ def test_server_and_folder_answer_the_same(run, shop):
     assert explain[0].stdout == explain[1].stdout != ''
 
 
+def test_a_file_of_ones_own_is_sent_along(run, shop, tmp_path):
+    owners = tmp_path / 'owners "1".csv'
+    owners.write_text(query_fixture.OWNERS)
+    query = (f"From f In csv('{owners}') Join s In {{ status = error }} On s.service == f.service "
+             f"Join g In CSV('{owners}') On g.service == f.service Select g.owner, COUNT As n OrderBy n Desc, g.owner")
+    server, folder = run('query', query, '--csv', server=shop), run('query', query, '--csv', '--data', shop.folder / 'data')
+    assert server.stdout == folder.stdout == 'owner,n\nweb,2\nmoney,1\n', server.stderr + folder.stderr
+    missing = run('query', 'From f In csv("nowhere.csv") Select f.a', server=shop)
+    assert missing.returncode == 1 and 'nowhere.csv: No such file' in missing.stderr
+    # What only looks like one is not read.
+    assert run('query', '{ name = "csv(\\"nowhere.csv\\")" } // csv("nowhere.csv")', server=shop).returncode == 3
+    owners.write_bytes(b'a\n' + b'x' * (17 << 20))
+    assert 'not sent with a query' in run('query', query, server=shop).stderr
+    # The server reads what was sent and nothing else.
+    status, answer = ask(shop, query='From f In csv("a.csv") Select f.n', files={'a.csv': 'n\n1\n2\n', 'b.csv': ''})
+    assert status == 200 and answer['results'][0]['rows'] == [[1], [2]]
+    assert ask(shop, query='From f In csv("/etc/passwd") Select f.n', files={'a.csv': 'n\n1\n'})[0] == 403
+    assert ask(shop, query='From f In csv("b.csv") Select f.n', files={'b.csv': ''})[0] == 400
+    for wrong in (['a'], {'a.csv': 1}, {str(i): '' for i in range(17)}, 'a'):
+        assert ask(shop, query='{ }', files=wrong)[0] == 400
+
+
 def test_what_is_wrong_is_shown_with_its_line_and_a_caret(run, shop, tmp_path):
     wrong = tmp_path / 'wrong.cq'
     wrong.write_text('From s In spans\nWhere s.duration = "x" + 1\nSelect s.name\n')
