@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "core/clock.h"
+#include "store/wal_gather.h"
 #include "store/wal_int.h"
 #include "store/wal_out.h"
 
@@ -36,6 +37,7 @@ struct wal {
 	struct arena arena; /* of one group */
 	struct wal_item *items;
 	int64_t sync_due_ns, retry_ns, pause_ns;
+	struct wal_gather gather; /* read by others with the lock */
 
 	pthread_mutex_t lock; /* guards all below but the atomics */
 	pthread_cond_t wake, finished;
@@ -290,6 +292,14 @@ static int64_t due_ns(const struct wal *w)
 	return atomic_load(&w->error) ? w->retry_ns : w->sync_due_ns;
 }
 
+/* Should the writer wait for more to come before it takes what is queued? */
+static bool gathering(const struct wal *w)
+{
+	return w->options.sync == WAL_SYNC_ALWAYS && !w->closing && atomic_load(&w->error) == 0 &&
+	       !wal_gather_enough(&w->gather, w->queued_n, w->queued_bytes) &&
+	       clock_mono_ns() < w->gather.until_ns;
+}
+
 static void wait_until(struct wal *w, int64_t ns)
 {
 	struct timespec at = {ns / NS_PER_S, ns % NS_PER_S};
@@ -322,20 +332,29 @@ static void *write_on(void *context)
 	for (;;) {
 		struct store_append *chain = w->first;
 		bool finish = w->finish && !chain, closing = w->closing && !chain;
+		size_t n = w->queued_n; /* all of them in the chain */
+		int64_t began_ns;
 
 		if (!chain && !finish && !closing && clock_mono_ns() < due_ns(w)) {
 			wait_until(w, due_ns(w));
 			continue;
 		}
+		if (chain && gathering(w)) {
+			wait_until(w, w->gather.until_ns);
+			continue;
+		}
 		w->first = NULL;
 		w->last = &w->first;
 		pthread_mutex_unlock(&w->lock);
+		began_ns = clock_mono_ns();
 		if (chain)
 			chain_write(w, chain);
 		on_time(w);
 		if (finish)
 			file_finish(w);
 		pthread_mutex_lock(&w->lock);
+		if (chain)
+			wal_gather_note(&w->gather, n, w->queued_n, began_ns, clock_mono_ns());
 		/* Done; or something came before it could be, and there is no use in it any more.
 		 */
 		if (w->finish && (finish || w->first)) {
@@ -488,7 +507,8 @@ int wal_append(struct wal *w, struct store_append *append)
 		w->last = &append->next;
 		w->queued_n++;
 		w->queued_bytes += append->bytes;
-		wake = w->waiting;
+		wake = w->waiting && (w->queued_n == 1 ||
+				      wal_gather_enough(&w->gather, w->queued_n, w->queued_bytes));
 	}
 	pthread_mutex_unlock(&w->lock);
 	if (wake)
