@@ -17,10 +17,10 @@ int group_need_vars(struct segment_group *g)
 		return -ENOMEM;
 	memset(g->vars, 0, ((size_t)t->column_n + 1) * sizeof(*g->vars));
 	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
-		uint32_t shape = g->zone->shapes[i];
+		const uint32_t *end, *v = shape_vars(t, g->zone->shapes[i], &end);
 
-		for (uint32_t v = t->var_first[shape]; v < t->var_first[shape + 1]; v++)
-			g->vars[t->var_columns[v]] += g->counts[i];
+		for (; v < end; v++)
+			g->vars[*v] += g->counts[i];
 	}
 	g->have |= HAVE_VARS;
 	return 0;
@@ -167,8 +167,8 @@ static uint32_t count_vars(const struct segment_group *g, uint32_t column, uint3
 		else if (name)
 			count = (g->forms[i] & FORM_NAMED) &&
 				t->columns[column].level == t->shape_rows[shape].level;
-		for (uint32_t v = t->var_first[shape]; !name && v < t->var_first[shape + 1]; v++)
-			count += t->var_columns[v] == column;
+		else
+			count = shape_count_vars(t, shape, column);
 		counts[i] = count;
 		most = MAX(most, count);
 		n += (uint64_t)count * g->counts[i];

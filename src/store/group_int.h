@@ -46,9 +46,9 @@ struct loose_list {
 	uint32_t *row_lists; /* of a chunk, while it is decoded */
 	size_t list_capacity, list_code_capacity, row_list_capacity;
 
-	/* One chunk, decoded: its attributes, as indices into `columns`, or as columns where the
-	 * list is not cut. */
-	uint32_t at; /* UINT32_MAX: none */
+	/* One chunk, or some, decoded: their attributes, as indices into `columns`, or as columns
+	 * where the list is not cut. */
+	uint32_t at, at_n; /* the first of them, and how many; UINT32_MAX: none */
 	uint32_t *codes;
 	size_t code_n, code_capacity;
 	uint32_t *places; /* of one column's attributes in it */
@@ -174,6 +174,8 @@ int group_need_list(struct segment_group *g);
 int group_check_list(struct segment_group *g);
 /* A chunk of the list: list.codes and code_n. */
 int group_need_chunk(struct segment_group *g, uint32_t chunk);
+/* The same of neighbouring chunks, one behind the other; more than one only where it is cut. */
+int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t n);
 
 /* The column of an attribute of the chunk. */
 static inline uint32_t loose_column(const struct loose_list *l, uint32_t code)

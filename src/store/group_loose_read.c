@@ -216,14 +216,14 @@ static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_
 				   l->rows ? l->column_n : g->tables->column_n, out);
 }
 
-int group_need_chunk(struct segment_group *g, uint32_t chunk)
+int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t chunk_n)
 {
 	struct loose_list *l = &g->list;
-	uint32_t first = chunk * l->rows, end = MIN(first + l->rows, g->zone->rows);
-	size_t n;
+	uint32_t first = chunk * l->rows, end = MIN(first + chunk_n * l->rows, g->zone->rows);
+	size_t n, at = 0;
 	int r;
 
-	if (l->at == chunk)
+	if (l->at == chunk && l->at_n == chunk_n)
 		return 0;
 	r = l->rows ? group_need_codes_part(g, first, end) : group_check_list(g);
 	if (r < 0)
@@ -232,12 +232,24 @@ int group_need_chunk(struct segment_group *g, uint32_t chunk)
 	n = l->rows ? loose_of(g, first, end) : g->loose_n;
 	if (!vec_reserve(&l->codes, &l->code_capacity, n + 1, sizeof(*l->codes)))
 		return -ENOMEM;
-	r = group_decoded(g, BLOCK_LOOSE, read_chunk(g, chunk, n, l->codes));
+	for (uint32_t i = 0; i < chunk_n && r == 0; i++) {
+		uint32_t from = first + i * l->rows;
+		size_t part = chunk_n == 1 ? n : loose_of(g, from, MIN(from + l->rows, end));
+
+		r = group_decoded(g, BLOCK_LOOSE, read_chunk(g, chunk + i, part, l->codes + at));
+		at += part;
+	}
 	if (r < 0)
 		return r;
 	l->code_n = n;
 	l->at = chunk;
+	l->at_n = chunk_n;
 	return 0;
+}
+
+int group_need_chunk(struct segment_group *g, uint32_t chunk)
+{
+	return group_need_chunks(g, chunk, 1);
 }
 
 int group_need_loose(struct segment_group *g)

@@ -383,8 +383,7 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 
 static void count_vars(struct making *m, uint32_t shape, bool inside)
 {
-	const uint32_t *v = m->t->var_columns + m->t->var_first[shape],
-		       *end = m->t->var_columns + m->t->var_first[shape + 1];
+	const uint32_t *end, *v = shape_vars(m->t, shape, &end);
 
 	for (; v < end; v++) {
 		m->cursors[*v].n += inside;
@@ -408,17 +407,52 @@ static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bo
 	}
 }
 
-/* Where each column stands before the window, by the shapes of the rows before: rows[shape]. */
-static void skip_shapes(struct making *m, const uint32_t *rows)
+/* Does the list's count of a column say where it stands? */
+static bool is_listed(const struct loose_list *l, uint32_t column)
+{
+	uint32_t low = 0, high = l->column_n;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (l->columns[mid] < column)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < l->column_n && l->columns[low] == column;
+}
+
+/* The columns, as bits of var_filters, in which the rows have a value and whose places must be
+ * counted row by row. */
+static uint64_t counted_columns(const struct making *m, bool by_chunk, uint32_t first, uint32_t end)
+{
+	const struct segment_group *g = m->g;
+	uint64_t bits = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		const uint32_t *end_var,
+			*v = shape_vars(m->t, g->zone->shapes[g->codes[i]], &end_var);
+
+		for (; v < end_var; v++)
+			if (!by_chunk || !is_listed(&g->list, *v))
+				bits |= 1ULL << *v % 64;
+	}
+	return bits;
+}
+
+/* Where these columns stand before the first row, by the shapes of the rows before: rows[shape]. */
+static void skip_shapes(struct making *m, const uint32_t *rows, uint64_t columns)
 {
 	const struct segment_group *g = m->g;
 
 	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
-		uint32_t shape = g->zone->shapes[i];
+		const uint32_t *end, *v;
 
-		for (uint32_t v = m->t->var_first[shape]; rows[i] && v < m->t->var_first[shape + 1];
-		     v++)
-			m->cursors[m->t->var_columns[v]].at += rows[i];
+		if (!rows[i] || !(m->t->var_filters[m->t->skeletons[g->zone->shapes[i]]] & columns))
+			continue;
+		for (v = shape_vars(m->t, g->zone->shapes[i], &end); v < end; v++)
+			m->cursors[*v].at += rows[i];
 	}
 }
 
@@ -440,7 +474,7 @@ static int skip_list(struct making *m, uint32_t first)
 }
 
 /* Columns of the list stand where its counts say, and further by the rows of the chunk before the
- * first.  A window that reaches into the next chunk has the list as a whole. */
+ * first. */
 static int skip_chunk(struct making *m, uint32_t first, uint32_t end)
 {
 	struct segment_group *g = m->g;
@@ -448,9 +482,7 @@ static int skip_chunk(struct making *m, uint32_t first, uint32_t end)
 	uint32_t chunk = first / l->rows;
 	int r;
 
-	if ((end - 1) / l->rows != chunk)
-		return skip_list(m, first);
-	r = group_need_chunk(g, chunk);
+	r = group_need_chunks(g, chunk, (end - 1) / l->rows - chunk + 1);
 	if (r < 0)
 		return r;
 	m->loose = l->codes;
@@ -458,10 +490,11 @@ static int skip_chunk(struct making *m, uint32_t first, uint32_t end)
 	/* What the shapes said of these columns is in the counts as well; what rows of this chunk
 	 * have comes with the rows. */
 	for (uint32_t i = chunk * l->rows; i < first; i++) {
-		uint32_t shape = g->zone->shapes[g->codes[i]];
+		const uint32_t *end_var,
+			*v = shape_vars(m->t, g->zone->shapes[g->codes[i]], &end_var);
 
-		for (uint32_t v = m->t->var_first[shape]; v < m->t->var_first[shape + 1]; v++)
-			m->cursors[m->t->var_columns[v]].at--;
+		for (; v < end_var; v++)
+			m->cursors[*v].at--;
 	}
 	for (uint32_t i = 0; i < l->column_n; i++)
 		m->cursors[l->columns[i]].at = l->before[(size_t)chunk * l->column_n + i];
@@ -476,19 +509,25 @@ static int place_cursors(struct making *m, const uint32_t *shapes_before, uint32
 {
 	struct segment_group *g = m->g;
 	const uint32_t *loose;
+	uint64_t columns = UINT64_MAX;
+	bool by_chunk;
 	int r = m->bare ? 0 : group_check_list(g);
 
 	if (r < 0)
 		return r;
-	skip_shapes(m, shapes_before);
+	by_chunk = !m->bare && g->loose_n > 0 && g->list.rows && !(g->have & HAVE_LOOSE);
+	/* What is made of a whole group needs nearly all columns, and LOOSE values may be in any.
+	 */
+	if (!m->window.whole && (m->bare || by_chunk || g->loose_n == 0))
+		columns = counted_columns(m, by_chunk, first, first + count);
+	skip_shapes(m, shapes_before, columns);
 	if (m->bare) {
 		for (uint32_t i = first; i < first + count && !m->window.whole; i++)
 			count_vars(m, g->zone->shapes[g->codes[i]], true);
 		return 0;
 	}
 	if (g->loose_n > 0)
-		r = g->list.rows && !(g->have & HAVE_LOOSE) ? skip_chunk(m, first, first + count)
-							    : skip_list(m, first);
+		r = by_chunk ? skip_chunk(m, first, first + count) : skip_list(m, first);
 	loose = m->loose;
 	for (uint32_t i = first; i < first + count && r == 0 && !m->window.whole; i++)
 		count_row(m, i, &loose, true);

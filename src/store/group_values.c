@@ -118,18 +118,6 @@ static uint32_t places_of(const struct loose_list *l, uint32_t index, uint32_t *
 	return n;
 }
 
-/* VAR values of the column that rows of a shape have. */
-static uint32_t shape_vars(const struct segment_tables *t, uint32_t shape, uint32_t column)
-{
-	uint32_t n = 0;
-
-	if (!(t->var_filters[shape] >> column % 64 & 1))
-		return 0;
-	for (uint32_t v = t->var_first[shape]; v < t->var_first[shape + 1]; v++)
-		n += t->var_columns[v] == column;
-	return n;
-}
-
 /* The rows of those values that lie in the chunk: returns how many these are. */
 static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 {
@@ -156,7 +144,7 @@ static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 		for (; at < place_n && places[at] < loose; at++)
 			value++;
 		if (vars)
-			value += shape_vars(t, shape, w->column);
+			value += shape_count_vars(t, shape, w->column);
 		while (done < w->n && w->values[done] < value)
 			w->out[done++] = row;
 	}

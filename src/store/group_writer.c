@@ -202,35 +202,55 @@ static int put_piece_ids(struct group_writer *g)
 	return put_fixed(g, BLOCK_PIECE_ID, ids, sizeof(*ids), g->piece_n);
 }
 
+static int put_code_block(struct group_writer *g, const uint32_t *codes, uint32_t n)
+{
+	struct block_writer w = {.codec = g->codec, .out = &g->blocks_out};
+
+	block_put_number(&w, 0); /* no templates: codes */
+	block_put_codes(&w, codes, n);
+	return w.failed;
+}
+
 /* Texts that were new in this group must be few, or the column goes back to texts for good. */
 static int put_codes_column(struct group_writer *g, struct value_column *c)
 {
-	struct block_writer w = {.codec = g->codec, .out = &g->blocks_out};
 	uint32_t fresh = 0;
 
 	for (uint32_t i = 0; i < c->n; i++)
 		fresh += c->codes[i] >= g->known_strings;
-	/* Its first texts are all new. */
-	if (c->tried_by_code && fresh > c->n / FRESH_TEXTS) {
+	if (fresh > c->n / FRESH_TEXTS) {
 		c->by_code = false;
 		c->never_by_code = true;
 	}
-	c->tried_by_code = true;
-	block_put_number(&w, 0); /* no templates: codes */
-	block_put_codes(&w, c->codes, c->n);
-	return w.failed;
+	return put_code_block(g, c->codes, c->n);
 }
 
-/* Plain texts of which many repeat will be codes from the next group on. */
+/* The texts that were cut go into the dictionary: all of them are templates without holes. */
+static int put_first_codes(struct group_writer *g, const struct value_column *c)
+{
+	uint32_t *codes = g->text.codes, *known = g->text.kinds;
+
+	for (size_t i = 0; i < g->text.template_n; i++)
+		known[i] = batch_string(g->dictionary.tables, text_template(&g->text, i));
+	if (g->dictionary.tables->failed)
+		return g->dictionary.tables->failed;
+	for (uint32_t i = 0; i < c->n; i++)
+		codes[i] = known[codes[i]];
+	return put_code_block(g, codes, c->n);
+}
+
+/* Plain texts of which many repeat are codes, here and in the next groups. */
 static int put_text_column(struct group_writer *g, struct value_column *c)
 {
 	struct text_column_facts facts;
-	int r = text_column_encode(&g->text, g->codec, &g->uuids, c->texts, c->n, &g->blocks_out,
-				   &facts);
+	int r = text_column_cut(&g->text, &g->uuids, c->texts, c->n, &facts);
 
-	c->by_code = r == 0 && column_may_by_code(c) && !facts.cut && c->n >= REPEATS_LEAST &&
+	if (r < 0)
+		return r;
+	c->by_code = column_may_by_code(c) && !facts.cut && c->n >= REPEATS_LEAST &&
 		     facts.templates <= c->n / 4 * 3;
-	return r;
+	return c->by_code ? put_first_codes(g, c)
+			  : text_column_write(&g->text, g->codec, c->n, &g->blocks_out);
 }
 
 static int put_column(struct group_writer *g, uint32_t column)

@@ -34,12 +34,13 @@ struct segment_tables {
 	uint32_t skeleton_n;
 	struct shape_entry *entries;
 	uint32_t *entry_columns; /* of each entry */
-	/* Columns of VAR entries with a value: of shape i from var_first[i] to var_first[i + 1]. */
+	/* Columns of VAR entries with a value: shapes of skeleton i have those from var_first[i] to
+	 * var_first[i + 1]. */
 	uint32_t *var_columns, *var_first;
+	uint64_t *var_filters;      /* of each skeleton: bit column % 64 of these */
 	uint16_t *forms;            /* of each shape, with reader_form */
 	uint32_t *loose_n;          /* of each shape */
 	struct shape_brief *briefs; /* of each shape */
-	uint64_t *var_filters;      /* of each shape: bit column % 64 of its VAR entries */
 	struct shapes shapes;
 	struct group_zone *zones;
 	struct zone_place *places;
@@ -47,6 +48,29 @@ struct segment_tables {
 	uint32_t *zone_shapes;
 	size_t bytes;
 };
+
+/* The columns of a shape's VAR entries with a value, up to *ret_end. */
+static inline const uint32_t *shape_vars(const struct segment_tables *t, uint32_t shape,
+					 const uint32_t **ret_end)
+{
+	uint32_t k = t->skeletons[shape];
+
+	*ret_end = t->var_columns + t->var_first[k + 1];
+	return t->var_columns + t->var_first[k];
+}
+
+/* How many of them are this column. */
+static inline uint32_t shape_count_vars(const struct segment_tables *t, uint32_t shape,
+					uint32_t column)
+{
+	uint32_t k = t->skeletons[shape], n = 0;
+
+	if (!(t->var_filters[k] >> column % 64 & 1))
+		return 0;
+	for (uint32_t v = t->var_first[k]; v < t->var_first[k + 1]; v++)
+		n += t->var_columns[v] == column;
+	return n;
+}
 
 /* Beside the bits of a form: what scans ask of a shape most often. */
 enum reader_form {

@@ -117,7 +117,7 @@ static void get_skeletons(struct loading *l, struct skeletons *k)
 
 /* Number of entries that all shapes have, and of their FIXED values by kind. */
 struct entry_counts {
-	size_t entries, codes, numbers, vars;
+	size_t entries, codes, numbers;
 };
 
 static void count_entries(struct loading *l, const struct skeletons *k, const uint32_t *skeleton,
@@ -133,8 +133,7 @@ static void count_entries(struct loading *l, const struct skeletons *k, const ui
 					n->codes++;
 				else
 					n->numbers++;
-			} else
-				n->vars += k->classes[f] == ENTRY_VAR;
+			}
 		n->entries += row->field_n;
 		if (n->entries > TABLE_MOST) {
 			block_fail(&l->r, -EBADMSG);
@@ -145,7 +144,7 @@ static void count_entries(struct loading *l, const struct skeletons *k, const ui
 
 static void fill_shape(struct loading *l, struct shape *shape, const struct skeletons *k,
 		       const struct skeleton_row *row, const uint32_t **codes,
-		       const int64_t **numbers, uint32_t *vars)
+		       const int64_t **numbers)
 {
 	struct segment_tables *t = l->t;
 	uint32_t rows = shape->rows;
@@ -177,8 +176,6 @@ static void fill_shape(struct loading *l, struct shape *shape, const struct skel
 		e->key = e->class == ENTRY_LOOSE ? FIELD_LOOSE : c->key;
 		e->type = e->class == ENTRY_LOOSE ? 0 : c->type;
 		shape->loose_n += e->class == ENTRY_LOOSE;
-		if (e->class == ENTRY_VAR && e->type != VALUE_EMPTY)
-			t->var_columns[(*vars)++] = k->columns[f];
 		if (e->class != ENTRY_FIXED)
 			continue;
 		if (!value_is_text(e->type)) {
@@ -195,6 +192,36 @@ static void fill_shape(struct loading *l, struct shape *shape, const struct skel
 	}
 }
 
+/* Which values of a row stand in columns is the same for all shapes of a skeleton. */
+static void get_vars(struct loading *l, const struct skeletons *k)
+{
+	const struct segment_footer *f = &l->s->footer;
+	struct segment_tables *t = l->t;
+	uint32_t n = 0;
+
+	t->var_columns = loading_take(l, f->fields, sizeof(*t->var_columns));
+	t->var_first = loading_take(l, (size_t)f->skeletons + 1, sizeof(*t->var_first));
+	t->var_filters = loading_take(l, f->skeletons, sizeof(*t->var_filters));
+	if (!t->var_columns || !t->var_first || !t->var_filters) {
+		block_fail(&l->r, -ENOMEM);
+		return;
+	}
+	for (uint32_t i = 0; i < f->skeletons; i++) {
+		size_t first = k->rows[i].field_first;
+
+		t->var_first[i] = n;
+		for (size_t j = first; j < first + k->rows[i].field_n; j++) {
+			uint32_t column = k->columns[j];
+
+			if (k->classes[j] != ENTRY_VAR || t->columns[column].type == VALUE_EMPTY)
+				continue;
+			t->var_columns[n++] = column;
+			t->var_filters[i] |= 1ULL << column % 64;
+		}
+	}
+	t->var_first[f->skeletons] = n;
+}
+
 static void get_shape_rows(struct loading *l, const struct skeletons *k)
 {
 	struct segment_tables *t = l->t;
@@ -207,7 +234,6 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	const uint32_t *code;
 	const int64_t *number;
 	struct entry_counts counts = {0};
-	uint32_t vars = 0;
 
 	t->skeleton_n = l->s->footer.skeletons;
 	t->shape_rows = loading_take(l, n, sizeof(*t->shape_rows));
@@ -228,14 +254,11 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	numbers = calloc(counts.numbers + 1, sizeof(*numbers));
 	t->entries = loading_take(l, counts.entries, sizeof(*t->entries));
 	t->entry_columns = loading_take(l, counts.entries, sizeof(*t->entry_columns));
-	t->var_columns = loading_take(l, counts.vars, sizeof(*t->var_columns));
-	t->var_first = loading_take(l, (size_t)n + 1, sizeof(*t->var_first));
 	t->forms = loading_take(l, n, sizeof(*t->forms));
 	t->loose_n = loading_take(l, n, sizeof(*t->loose_n));
 	t->briefs = loading_take(l, n, sizeof(*t->briefs));
-	t->var_filters = loading_take(l, n, sizeof(*t->var_filters));
-	if (!codes || !numbers || !t->entries || !t->entry_columns || !t->var_columns ||
-	    !t->var_first || !t->forms || !t->loose_n || !t->briefs || !t->var_filters) {
+	if (!codes || !numbers || !t->entries || !t->entry_columns || !t->forms || !t->loose_n ||
+	    !t->briefs) {
 		block_fail(&l->r, -ENOMEM);
 		return;
 	}
@@ -246,11 +269,8 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	for (uint32_t i = 0; !l->r.failed && i < n; i++) {
 		const struct shape *s = &t->shape_rows[i];
 
-		t->var_first[i] = vars;
-		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number, &vars);
+		fill_shape(l, &t->shape_rows[i], k, &k->rows[skeleton[i]], &code, &number);
 		t->loose_n[i] = s->loose_n;
-		for (uint32_t v = t->var_first[i]; v < vars; v++)
-			t->var_filters[i] |= 1ULL << t->var_columns[v] % 64;
 		t->briefs[i] =
 			(struct shape_brief){shape_is_block(s) ? s->resource : UINT32_MAX, s->name};
 		t->forms[i] =
@@ -259,7 +279,6 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 				    : s->level == LEVEL_BLOCK ? FORM_NAMED | FORM_BLOCK_NAMED
 							      : FORM_NAMED));
 	}
-	t->var_first[n] = vars;
 	t->shapes.rows = t->shape_rows;
 	t->shapes.n = n;
 	t->shapes.entries = t->entries;
@@ -271,6 +290,8 @@ void loading_shapes(struct loading *l)
 	struct skeletons k = {0};
 
 	get_skeletons(l, &k);
+	if (!l->r.failed)
+		get_vars(l, &k);
 	if (!l->r.failed)
 		get_shape_rows(l, &k);
 }

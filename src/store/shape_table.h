@@ -53,7 +53,7 @@ struct value_column {
 	uint8_t level, type;
 	/* Texts that repeat from group to group are in the dictionary: their codes are the values.
 	 */
-	bool by_code, tried_by_code, never_by_code;
+	bool by_code, never_by_code;
 	/* How rows of settled skeletons voted: the first guess for others. */
 	uint64_t fixed_rows, var_rows;
 	struct column_hints hints;

@@ -159,10 +159,7 @@ static bool template_is(const void *context, uint32_t value, const void *key)
 	const struct text_encoder *e = context;
 	const struct template_key *k = key;
 
-	return e->kinds[value] == k->kind &&
-	       slice_eq(slice_of(e->templates.p + e->offset[value],
-				 e->offset[value + 1] - e->offset[value]),
-			k->text);
+	return e->kinds[value] == k->kind && slice_eq(text_template(e, value), k->text);
 }
 
 static bool code_add(struct encoding *g, uint32_t code)
@@ -295,14 +292,12 @@ static bool text_add(struct encoding *g, struct slice text)
 	return at >= 0 ? uuid_text_add(g, text, at, id) : template_add(g, text, 0, false);
 }
 
-int text_column_encode(struct text_encoder *e, struct column_codec *codec, struct uuid_table *uuids,
-		       const struct slice *texts, size_t n, struct buffer *out,
-		       struct text_column_facts *ret_facts)
+int text_column_cut(struct text_encoder *e, struct uuid_table *uuids, const struct slice *texts,
+		    size_t n, struct text_column_facts *ret_facts)
 {
 	struct encoding g = {.e = e, .uuids = uuids, .expected = (int64_t)uuids->n};
-	struct block_writer w = {.codec = codec, .out = out};
-	uint64_t base = uuids->n;
 
+	e->base = uuids->n;
 	if (!e->started)
 		map_init(&e->by_text);
 	e->started = true;
@@ -317,18 +312,29 @@ int text_column_encode(struct text_encoder *e, struct column_codec *codec, struc
 		if (!text_add(&g, texts[i]))
 			return -ENOMEM;
 	}
-	block_put_number(&w, g.template_n);
-	block_put_number(&w, g.ref_n);
-	block_put_number(&w, g.number_n);
-	block_put_number(&w, base);
-	block_put_text(&w, e->templates.p, e->offset, g.template_n);
-	block_put_u32(&w, e->kinds, g.template_n);
-	block_put_codes(&w, e->codes, n);
-	if (g.ref_n)
-		block_put_i64(&w, e->refs, g.ref_n);
-	if (g.number_n)
-		block_put_i64(&w, e->numbers, g.number_n);
+	e->template_n = g.template_n;
+	e->ref_n = g.ref_n;
+	e->number_n = g.number_n;
 	*ret_facts = (struct text_column_facts){g.template_n, g.ref_n || g.number_n};
+	return 0;
+}
+
+int text_column_write(struct text_encoder *e, struct column_codec *codec, size_t n,
+		      struct buffer *out)
+{
+	struct block_writer w = {.codec = codec, .out = out};
+
+	block_put_number(&w, e->template_n);
+	block_put_number(&w, e->ref_n);
+	block_put_number(&w, e->number_n);
+	block_put_number(&w, e->base);
+	block_put_text(&w, e->templates.p, e->offset, e->template_n);
+	block_put_u32(&w, e->kinds, e->template_n);
+	block_put_codes(&w, e->codes, n);
+	if (e->ref_n)
+		block_put_i64(&w, e->refs, e->ref_n);
+	if (e->number_n)
+		block_put_i64(&w, e->numbers, e->number_n);
 	return w.failed;
 }
 

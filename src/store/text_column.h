@@ -35,6 +35,8 @@ struct text_encoder {
 	size_t offset_capacity, code_capacity, kind_capacity, ref_capacity, number_capacity;
 	struct map by_text;
 	bool started;
+	size_t template_n, ref_n, number_n; /* of the texts that were cut last, … */
+	uint64_t base;                      /* … and the UUIDs that were there before */
 };
 
 void text_encoder_done(struct text_encoder *e);
@@ -45,10 +47,19 @@ struct text_column_facts {
 	bool cut; /* some UUID or number was cut out */
 };
 
-/* Appends the block of n texts.  -ENOMEM. */
-int text_column_encode(struct text_encoder *e, struct column_codec *codec, struct uuid_table *uuids,
-		       const struct slice *texts, size_t n, struct buffer *out,
-		       struct text_column_facts *ret_facts);
+/* Takes n texts apart.  They are borrowed until they are written, or others are cut.  -ENOMEM. */
+int text_column_cut(struct text_encoder *e, struct uuid_table *uuids, const struct slice *texts,
+		    size_t n, struct text_column_facts *ret_facts);
+
+/* Appends the block of the n texts that were cut last.  -ENOMEM. */
+int text_column_write(struct text_encoder *e, struct column_codec *codec, size_t n,
+		      struct buffer *out);
+
+/* A template of these; value i is made from template e->codes[i]. */
+static inline struct slice text_template(const struct text_encoder *e, size_t i)
+{
+	return slice_of(e->templates.p + e->offset[i], e->offset[i + 1] - e->offset[i]);
+}
 
 /* Decoded: value i is text codes[i]; text j is text[offset[j]] … text[offset[j + 1]]. */
 struct text_column {
