@@ -133,7 +133,7 @@ static int traces_sort(struct merge *m)
 			start = MIN(start, m->pieces[k].start_ns);
 		m->traces[m->trace_n] = (struct radix_item){(uint64_t)MAX(start, 0), (uint32_t)i};
 		m->split[m->trace_n++] =
-			(struct split_trace){segment_id_hash(id), id, start, false};
+			(struct split_trace){segment_id_hash(id), id, start, true, false};
 	}
 	radix_sort(m->traces, spare, m->trace_n);
 	return 0;

@@ -25,8 +25,9 @@ struct kept {
 
 struct chain {
 	struct trace_id id;
-	uint32_t first, last; /* runs; `last` is the writer's, as is start_ns */
+	uint32_t first, last; /* runs; `last` is the writer's, as is what follows */
 	int64_t start_ns;     /* the earliest of its blocks; INT64_MAX: none has a time */
+	bool rooted;          /* has a block without a parent */
 };
 
 /* Which chunk an entry is in, and where. */
@@ -131,7 +132,7 @@ static int64_t clamp_ns(uint64_t ns)
 }
 
 /* Room was made for all of it. */
-static void run_add(struct runs *r, struct trace_id id, uint32_t at, int64_t start_ns,
+static void run_add(struct runs *r, struct trace_id id, uint32_t at, int64_t start_ns, bool rooted,
 		    uint32_t *trace_n)
 {
 	uint64_t hash = hash_id(r, id);
@@ -143,9 +144,10 @@ static void run_add(struct runs *r, struct trace_id id, uint32_t at, int64_t sta
 		atomic_store_explicit(&run_get(r, chain->last)->next, at, memory_order_release);
 		chain->last = at;
 		chain->start_ns = MIN(chain->start_ns, start_ns);
+		chain->rooted |= rooted;
 		return;
 	}
-	*chain_get(r, *trace_n) = (struct chain){id, at, at, start_ns};
+	*chain_get(r, *trace_n) = (struct chain){id, at, at, start_ns, rooted};
 	map_put(&r->by_id, hash, (*trace_n)++);
 }
 
@@ -166,6 +168,7 @@ int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 		struct run *run = run_get(r, run_n);
 		int64_t start_ns = INT64_MAX;
 		uint32_t first = i;
+		bool rooted = false;
 
 		/* Spans of a trace seldom stand together: nearly each row is looked up. */
 		if (i + PREFETCHED < b->event_n)
@@ -177,6 +180,7 @@ int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 			if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
 				continue;
 			r->span_n++;
+			rooted |= e->id2 == 0;
 			if (e->time_ns != 0)
 				start_ns = MIN(start_ns, clamp_ns(e->time_ns));
 		}
@@ -184,7 +188,7 @@ int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 		run->first = first;
 		run->count = i - first;
 		atomic_init(&run->next, RUNS_NONE);
-		run_add(r, id, run_n++, start_ns, &trace_n);
+		run_add(r, id, run_n++, start_ns, rooted, &trace_n);
 	}
 	r->event_n += b->event_n;
 	r->bytes += cost(b, runs);
@@ -217,6 +221,11 @@ int64_t runs_start_ns(const struct runs *r, uint32_t trace)
 		return chain->start_ns;
 	first = run_get(r, chain->first);
 	return clamp_ns(runs_batch(r, first->batch)->events[first->first].time_ns);
+}
+
+bool runs_rooted(const struct runs *r, uint32_t trace)
+{
+	return chain_get(r, trace)->rooted;
 }
 
 const struct run *runs_first(const struct runs *r, struct runs_mark mark, uint32_t trace)

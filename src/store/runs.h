@@ -57,6 +57,8 @@ struct trace_id runs_trace_id(const struct runs *r, uint32_t trace);
 /* When the trace starts, of everything that was added, as searches will see it: store/summary.c.
  * The writer's, or nobody adds any more. */
 int64_t runs_start_ns(const struct runs *r, uint32_t trace);
+/* Has it a block without a parent?  Likewise. */
+bool runs_rooted(const struct runs *r, uint32_t trace);
 
 /* The first run of a trace and the one behind a run; NULL when the mark shows no further. */
 const struct run *runs_first(const struct runs *r, struct runs_mark mark, uint32_t trace);

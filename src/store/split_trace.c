@@ -1,8 +1,9 @@
 /* store/split_trace.c - which traces of a new segment have pieces in others.
  *
  * Young segments keep the hashes of their traces in memory: two sorted lists are compared in one
- * pass.  Older ones are asked by their index, and where that says "perhaps", by their groups; only
- * the newest few, and those whose traces began at about the same time. */
+ * pass.  Older ones are asked by their index, and where that says "perhaps", by their groups: the
+ * newest few, those whose traces began at about the same time, and, about a piece that lacks its
+ * beginning, all of them. */
 #include "store/split_trace.h"
 
 #include <errno.h>
@@ -12,9 +13,12 @@
 #include "base/radix.h"
 #include "core/clock.h"
 
-#define PROBED_ALWAYS 16                /* newest segments, whatever their times */
-#define PROBED_MOST   128               /* segments in all */
-#define SLACK_NS      (3600 * NS_PER_S) /* between the starts of a trace's pieces */
+#define PROBED_ALWAYS 16  /* newest segments, whatever their times */
+#define PROBED_MOST   128 /* segments, about pieces with a beginning */
+/* Looks at segments from other times.  Somebody may never send the beginning of anything, and has
+ * thousands of segments. */
+#define PROBES_FAR 500000
+#define SLACK_NS   (3600 * NS_PER_S) /* between the starts of a trace's pieces */
 
 /* Ids are random: sorted by their hashes without comparing. */
 static int sort_by_hash(struct split_trace *traces, size_t n)
@@ -57,15 +61,22 @@ static bool is_near(const struct segment_info *info, const struct split_trace *t
 	       t->start_ns - SLACK_NS <= info->start_max_ns;
 }
 
-static int probe(struct segment *s, struct split_trace *traces, size_t n, bool always)
+/* `near`: the times decide; else pieces without a beginning are looked for whatever theirs are. */
+static int probe(struct segment *s, struct split_trace *traces, size_t n, bool always, bool near,
+		 size_t *far)
 {
 	const struct segment_info *info = segment_info(s);
 
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
-		if (traces[i].split || (!always && !is_near(info, &traces[i])))
+		if (traces[i].split)
 			continue;
+		if (!always && !(near && is_near(info, &traces[i]))) {
+			if (traces[i].whole || *far == 0)
+				continue;
+			--*far;
+		}
 		r = segment_may_have(s, traces[i].id);
 		if (r == 1)
 			r = segment_has(s, traces[i].id);
@@ -88,7 +99,7 @@ static bool is_among(uint64_t number, const uint64_t *numbers, size_t n)
 int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
 	       size_t except_n)
 {
-	size_t probed = 0;
+	size_t probed = 0, far = PROBES_FAR;
 	int r = sort_by_hash(traces, n);
 
 	for (size_t i = v->segment_n; r == 0 && i-- > 0;) {
@@ -98,8 +109,9 @@ int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint6
 			continue;
 		if (s->hashes)
 			compare(traces, n, s->hashes, s->hash_n);
-		else if (probed++ < PROBED_MOST)
-			r = probe(s->segment, traces, n, v->segment_n - i <= PROBED_ALWAYS);
+		else
+			r = probe(s->segment, traces, n, v->segment_n - i <= PROBED_ALWAYS,
+				  probed++ < PROBED_MOST, &far);
 	}
 	return r;
 }

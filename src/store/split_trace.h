@@ -13,6 +13,9 @@ struct split_trace {
 	uint64_t hash; /* segment_id_hash() */
 	struct trace_id id;
 	int64_t start_ns; /* of the piece */
+	/* It has the beginning, or whatever else it has was asked for when it came: pieces long
+	 * before or after it are not looked for. */
+	bool whole;
 	bool split;
 };
 
