@@ -80,6 +80,7 @@ struct http_conn {
 	bool poll_ready;
 	bool shut; /* SHUT_WR done */
 	bool hung_up;
+	bool early; /* something came that is not wanted yet */
 	bool closed;
 	int64_t write_deadline_ms;
 	struct tls_conn *tls;

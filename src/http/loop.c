@@ -175,6 +175,20 @@ static bool wants_read(struct http_conn *c)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
+/* Most clients send nothing while they wait for an answer: the socket stays as it is then, for to
+ * look elsewhere and back takes four calls of the system.  Only when something does come it is
+ * asked for its end alone. */
+static int reading_events(struct http_conn *c)
+{
+	if (wants_read(c)) {
+		c->early = false;
+		return UV_READABLE | UV_DISCONNECT;
+	}
+	if (c->hung_up)
+		return 0;
+	return c->early ? UV_DISCONNECT : UV_READABLE | UV_DISCONNECT;
+}
+
 /* After anything has happened: decrypt, send, close or wait for the right thing. */
 static void conn_run(struct http_conn *c)
 {
@@ -204,10 +218,7 @@ static void conn_run(struct http_conn *c)
 		conn_close(c);
 		return;
 	}
-	events = (wants_read(c) ? UV_READABLE
-		  : c->hung_up  ? 0
-				: UV_DISCONNECT) |
-		 (unsent ? UV_WRITABLE : 0);
+	events = reading_events(c) | (unsent ? UV_WRITABLE : 0);
 	if (events == c->poll_events)
 		return;
 	c->poll_events = events;
@@ -257,6 +268,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	else if (events & UV_DISCONNECT) {
 		c->hung_up = true;
 		conn_hangup(c);
+	} else if (events & UV_READABLE) {
+		c->early = true;
 	}
 	conn_run(c);
 }
