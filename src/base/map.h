@@ -43,6 +43,17 @@ static inline void map_prefetch(const struct map *m, uint64_t hash)
 		__builtin_prefetch(&m->slots[(hash >> 32) & (m->capacity - 1)]);
 }
 
+/* The value that map_get() will most likely find, without asking for its key; or MAP_NONE. */
+static inline uint32_t map_peek(const struct map *m, uint64_t hash)
+{
+	const struct map_slot *slot;
+
+	if (m->capacity == 0)
+		return MAP_NONE;
+	slot = &m->slots[(hash >> 32) & (m->capacity - 1)];
+	return slot->hash == (uint32_t)(hash >> 32) ? slot->value : MAP_NONE;
+}
+
 /* Makes room for `more` further entries: that many map_put() cannot fail.  False when out of
  * memory. */
 bool map_reserve(struct map *m, size_t more);

@@ -16,7 +16,9 @@
 #include "store/store_int.h"
 
 #define CHUNK_FIRST 1024
-#define PREFETCHED  8 /* rows ahead */
+#define STEP        8 /* rows between the steps of a look-up */
+#define RING        (4 * STEP)
+#define COUNT_FROM  4096 /* rows: below, room is made for as many runs */
 
 struct kept {
 	struct batch *batch;
@@ -131,70 +133,112 @@ static int64_t clamp_ns(uint64_t ns)
 	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-/* Room was made for all of it. */
-static void run_add(struct runs *r, struct trace_id id, uint32_t at, int64_t start_ns, bool rooted,
-		    uint32_t *trace_n)
-{
-	uint64_t hash = hash_id(r, id);
-	uint32_t trace = map_get(&r->by_id, hash, chain_has_id, r, &id);
+/* A run that grows by rows. */
+struct growing {
+	struct trace_id id;
+	uint64_t hash;
+	int64_t start_ns;
+	uint32_t first, count, run_n, trace_n, batch;
+	bool rooted;
+};
 
+/* The run has ended: notes it.  Room was made for all of it. */
+static void run_end(struct runs *r, struct growing *g)
+{
+	uint32_t at = g->run_n++, trace;
+	struct run *run = run_get(r, at);
+
+	run->batch = g->batch;
+	run->first = g->first;
+	run->count = g->count;
+	atomic_init(&run->next, RUNS_NONE);
+	trace = map_get(&r->by_id, g->hash, chain_has_id, r, &g->id);
 	if (trace != MAP_NONE) {
 		struct chain *chain = chain_get(r, trace);
 
 		atomic_store_explicit(&run_get(r, chain->last)->next, at, memory_order_release);
 		chain->last = at;
-		chain->start_ns = MIN(chain->start_ns, start_ns);
-		chain->rooted |= rooted;
+		chain->start_ns = MIN(chain->start_ns, g->start_ns);
+		chain->rooted |= g->rooted;
 		return;
 	}
-	*chain_get(r, *trace_n) = (struct chain){id, at, at, start_ns, rooted};
-	map_put(&r->by_id, hash, (*trace_n)++);
+	*chain_get(r, g->trace_n) = (struct chain){g->id, at, at, g->start_ns, g->rooted};
+	map_put(&r->by_id, g->hash, g->trace_n++);
+}
+
+static void row_add(struct runs *r, struct growing *g, const struct event *e, uint32_t at,
+		    uint64_t hash)
+{
+	if (g->count > 0 && !trace_id_eq(g->id, e->trace_id)) {
+		run_end(r, g);
+		g->count = 0;
+	}
+	if (g->count++ == 0) {
+		g->id = e->trace_id;
+		g->hash = hash;
+		g->start_ns = INT64_MAX;
+		g->first = at;
+		g->rooted = false;
+	}
+	if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
+		return;
+	r->span_n++;
+	g->rooted |= e->id2 == 0;
+	if (e->time_ns != 0)
+		g->start_ns = MIN(g->start_ns, clamp_ns(e->time_ns));
+}
+
+/* Spans of a trace seldom stand together: nearly each row is looked up, and each look-up goes
+ * through three places that are in no cache.  So rows are worked on in steps, several at a time:
+ * where the trace would stand, the trace, its last run, and only then the row itself. */
+static void rows_add(struct runs *r, struct growing *g, const struct event *events, size_t n)
+{
+	uint64_t hashes[RING];
+
+	for (size_t i = 0; i < n + (size_t)3 * STEP; i++) {
+		size_t second = i - STEP, third = i - (size_t)2 * STEP,
+		       last = i - (size_t)3 * STEP; /* wrap around at first */
+		uint32_t trace;
+
+		if (i < n) {
+			hashes[i % RING] = hash_id(r, events[i].trace_id);
+			map_prefetch(&r->by_id, hashes[i % RING]);
+		}
+		if (second < n) {
+			trace = map_peek(&r->by_id, hashes[second % RING]);
+			if (trace != MAP_NONE)
+				__builtin_prefetch(chain_get(r, trace));
+		}
+		if (third < n) {
+			trace = map_peek(&r->by_id, hashes[third % RING]);
+			if (trace != MAP_NONE)
+				__builtin_prefetch(run_get(r, chain_get(r, trace)->last), 1);
+		}
+		if (last < n)
+			row_add(r, g, &events[last], (uint32_t)last, hashes[last % RING]);
+	}
+	if (g->count > 0)
+		run_end(r, g);
 }
 
 int runs_add(struct runs *r, struct batch *b, uint64_t seq)
 {
-	uint32_t run_n = r->run_n, trace_n = r->trace_n, batch_n = r->batch_n;
-	size_t runs = count_runs(b);
+	struct growing g = {.run_n = r->run_n, .trace_n = r->trace_n, .batch = r->batch_n};
+	size_t most = b->event_n < COUNT_FROM ? b->event_n : count_runs(b);
 
 	if (b->event_n >= RUNS_NONE ||
-	    !reserve(r->batches, (uint64_t)batch_n + 1, sizeof(struct kept)) ||
-	    !reserve(r->runs, (uint64_t)run_n + runs, sizeof(struct run)) ||
-	    !reserve(r->traces, (uint64_t)trace_n + runs, sizeof(struct chain)) ||
-	    !map_reserve(&r->by_id, runs))
+	    !reserve(r->batches, (uint64_t)g.batch + 1, sizeof(struct kept)) ||
+	    !reserve(r->runs, (uint64_t)g.run_n + most, sizeof(struct run)) ||
+	    !reserve(r->traces, (uint64_t)g.trace_n + most, sizeof(struct chain)) ||
+	    !map_reserve(&r->by_id, most))
 		return -ENOMEM;
-	*kept_get(r, batch_n) = (struct kept){b, seq};
-	for (uint32_t i = 0; i < b->event_n;) {
-		struct trace_id id = b->events[i].trace_id;
-		struct run *run = run_get(r, run_n);
-		int64_t start_ns = INT64_MAX;
-		uint32_t first = i;
-		bool rooted = false;
-
-		/* Spans of a trace seldom stand together: nearly each row is looked up. */
-		if (i + PREFETCHED < b->event_n)
-			map_prefetch(&r->by_id, hash_id(r, b->events[i + PREFETCHED].trace_id));
-
-		while (i < b->event_n && trace_id_eq(b->events[i].trace_id, id)) {
-			const struct event *e = &b->events[i++];
-
-			if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
-				continue;
-			r->span_n++;
-			rooted |= e->id2 == 0;
-			if (e->time_ns != 0)
-				start_ns = MIN(start_ns, clamp_ns(e->time_ns));
-		}
-		run->batch = batch_n;
-		run->first = first;
-		run->count = i - first;
-		atomic_init(&run->next, RUNS_NONE);
-		run_add(r, id, run_n++, start_ns, rooted, &trace_n);
-	}
+	*kept_get(r, g.batch) = (struct kept){b, seq};
+	rows_add(r, &g, b->events, b->event_n);
 	r->event_n += b->event_n;
-	r->bytes += cost(b, runs);
-	atomic_store_explicit(&r->batch_n, batch_n + 1, memory_order_release);
-	atomic_store_explicit(&r->trace_n, trace_n, memory_order_release);
-	atomic_store_explicit(&r->run_n, run_n, memory_order_release);
+	r->bytes += cost(b, g.run_n - r->run_n);
+	atomic_store_explicit(&r->batch_n, g.batch + 1, memory_order_release);
+	atomic_store_explicit(&r->trace_n, g.trace_n, memory_order_release);
+	atomic_store_explicit(&r->run_n, g.run_n, memory_order_release);
 	return 0;
 }
 
