@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/long_hash.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -69,11 +71,11 @@ struct recent *recent_free(struct recent *r)
 struct recent_key recent_key(const struct recent *r, struct slice body, struct slice owner,
 			     int kind)
 {
-	XXH128_hash_t hash = XXH3_128bits_withSeed(body.p, body.n, r->seed);
+	struct long_hash hash = long_hash_128(body.p, body.n, r->seed);
 	struct recent_key key;
 
-	key.low = hash.low64 ^ XXH3_64bits_withSeed(owner.p, owner.n, r->seed + (uint64_t)kind);
-	key.high = hash.high64 | 1; /* never the free slot */
+	key.low = hash.low ^ XXH3_64bits_withSeed(owner.p, owner.n, r->seed + (uint64_t)kind);
+	key.high = hash.high | 1; /* never the free slot */
 	return key;
 }
 
