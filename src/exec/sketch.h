@@ -13,9 +13,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "store/duration_place.h"
 
 #define SKETCH_ERROR (1.0 / 128)
-#define SKETCH_PER   64 /* buckets to a doubling */
+#define SKETCH_PER   PLACES_PER /* buckets to a doubling */
 
 struct sketch {
 	double *bins;  /* weights of the buckets from `first` on, without a gap */
@@ -40,13 +41,7 @@ bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numb
 
 static inline uint16_t sketch_place(int64_t number)
 {
-	double as_float = (double)number;
-	uint64_t bits;
-
-	memcpy(&bits, &as_float, sizeof(bits));
-	return number > 0   ? (uint16_t)((bits >> 46) - SKETCH_PLACE_ONE + 1)
-	       : number < 0 ? SKETCH_PLACE_NONE
-			    : 0;
+	return number < 0 ? SKETCH_PLACE_NONE : duration_place(number);
 }
 
 /* Adds n numbers by their places, with weight 1 each; `low` and `high` are the smallest and the

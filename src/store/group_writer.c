@@ -41,6 +41,7 @@ int group_writer_init(struct group_writer *g, const struct segment_options *opti
 	r = dictionary_init(&g->dictionary);
 	if (r < 0)
 		return r;
+	totals_init(&g->totals, g->dictionary.tables);
 	g->codec = column_codec_new();
 	if (!g->codec)
 		return -ENOMEM;
@@ -77,6 +78,7 @@ void group_writer_done(struct group_writer *g)
 		free(stages[i]->v);
 	if (g->dictionary.tables)
 		dictionary_done(&g->dictionary);
+	totals_done(&g->totals);
 	shape_table_done(&g->shapes);
 	uuid_table_done(&g->uuids);
 	key_lists_done(&g->lists);

@@ -12,6 +12,7 @@
 #include "store/segment_dictionary.h"
 #include "store/shape_table.h"
 #include "store/text_column.h"
+#include "store/totals.h"
 
 #define GUESSES 4096 /* a power of two */
 
@@ -55,6 +56,7 @@ struct group_writer {
 	struct column_hints hints[BLOCK_VALUES]; /* of the blocks before the values */
 	struct dictionary dictionary;
 	struct shape_table shapes;
+	struct totals totals;
 	struct uuid_table uuids;
 	struct text_encoder text;
 	struct arena arena; /* packed values of the group */

@@ -67,7 +67,7 @@ bool operation_tally_span(struct operation_tally *t, uint32_t row, bool error, b
 struct tally_waiting {
 	size_t n;
 	uint32_t rows[WAITING];
-	uint16_t places[WAITING]; /* octave_place() */
+	uint16_t places[WAITING]; /* duration_place() */
 	uint16_t sorted[WAITING];
 };
 
@@ -139,7 +139,7 @@ int operation_tally_ended(struct operation_tally *t, const uint32_t *rows,
 			uint64_t *longest = &t->longest[rows[i]];
 
 			w->rows[w->n + i] = rows[i];
-			w->places[w->n + i] = octave_place(durations_ns[i]);
+			w->places[w->n + i] = duration_place((int64_t)durations_ns[i]);
 			*longest = MAX(*longest, durations_ns[i]);
 		}
 		w->n += take;
@@ -156,17 +156,16 @@ int operation_tally_rows(struct operation_tally *t, const struct event_ref *refs
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = event_get(refs[i]);
+		int64_t duration;
 		uint32_t row;
 
 		if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
 			continue;
 		row = operation_tally_row(t, batch_service(refs[i].batch, e),
 					  batch_text(refs[i].batch, e->name));
-		if (row == MAP_NONE ||
-		    !operation_tally_span(t, row, e->status == STATUS_ERROR,
-					  e->type == EVENT_SPAN &&
-						  (int64_t)(e->end_ns - e->time_ns) >= 0,
-					  e->end_ns - e->time_ns))
+		duration = e->type == EVENT_SPAN ? span_duration(e->time_ns, e->end_ns) : -1;
+		if (row == MAP_NONE || !operation_tally_span(t, row, e->status == STATUS_ERROR,
+							     duration >= 0, (uint64_t)duration))
 			return -ENOMEM;
 	}
 	return 0;

@@ -1,4 +1,7 @@
-/* store/operations.c - what every operation of every service costs. */
+/* store/operations.c - what every operation of every service costs.
+ *
+ * Segments that have a table of totals are not looked into; of others, and of heads, all rows are
+ * counted. */
 #include "store/operations.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@
 #include "base/vec.h"
 #include "store/operation_tally.h"
 #include "store/scan.h"
+#include "store/totals.h"
 
 #define THREADS_MOST   16
 #define RESOURCES_MOST ((1u << 29) - 1) /* TABLE_MOST is less */
@@ -29,6 +33,8 @@ struct shape_kind {
 
 struct counting {
 	const struct snapshot *snapshot;
+	bool *counted; /* [segment]: by its totals; shared, each part asks its own */
+	size_t at;     /* the segment at hand */
 	uint32_t part, parts;
 	struct operation_tally tally;
 	/* Of each shape of the segment at hand. */
@@ -86,7 +92,8 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 					       .resource = s->resource & RESOURCES_MOST,
 					       .block = shape_is_block(s),
 					       .error = s->status == STATUS_ERROR,
-					       .ended = s->type == EVENT_SPAN && s->has_end};
+					       .ended = s->type == EVENT_SPAN && s->has_time &&
+							s->has_end};
 		if (!kinds[i].block || s->name == NAME_VARIES)
 			continue;
 		kinds[i].row = row_of(c, t, s->resource, s->name, tables_text(t, s->name));
@@ -101,7 +108,8 @@ static int follow_segment(struct counting *c, const struct segment_group *g)
 struct rows_at {
 	const uint32_t *shapes; /* indices */
 	const uint64_t *durations;
-	size_t n; /* spans that have ended, so far */
+	const uint64_t *times; /* NULL: all of them make sense */
+	size_t n;              /* spans that have ended, so far */
 };
 
 /* Fills in the tally's rows of spans whose names are not in their shapes. */
@@ -123,12 +131,21 @@ static int name_rows(struct counting *c, struct segment_group *g, const uint32_t
 	return r == -ENOENT ? 0 : r;
 }
 
+/* The row's duration, if it has one: as span_duration(). */
+static int64_t row_duration(const struct rows_at *at, uint32_t i)
+{
+	if (at->times)
+		return span_duration(at->times[i], at->times[i] + at->durations[i]);
+	return MAX((int64_t)at->durations[i], (int64_t)0);
+}
+
 /* Spans that have ended move to the front of rows and durations. */
 static int count_rows(struct counting *c, struct rows_at *at, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct shape_kind kind = c->local[at->shapes[i]];
 		uint32_t row = c->rows[i];
+		int64_t duration;
 
 		if (!kind.block)
 			continue;
@@ -136,9 +153,10 @@ static int count_rows(struct counting *c, struct rows_at *at, uint32_t n)
 			return -ENOMEM;
 		if (kind.error)
 			c->tally.rows[row].errors++;
-		if (kind.ended && (int64_t)at->durations[i] >= 0) {
+		duration = kind.ended ? row_duration(at, i) : -1;
+		if (duration >= 0) {
 			c->rows[at->n] = row;
-			c->durations[at->n++] = at->durations[i];
+			c->durations[at->n++] = (uint64_t)duration;
 		} else
 			c->tally.rows[row].spans++;
 	}
@@ -153,6 +171,10 @@ static int open_group(struct counting *c, struct segment_group *g, struct rows_a
 
 	if (r < 0 || (r = group_shape_indices(g, &at->shapes)) < 0 ||
 	    (r = group_durations(g, &at->durations)) < 0)
+		return r;
+	if (zone->start_min_ns <= 0 || zone->start_max_ns >= INT64_MAX - zone->duration_max_ns)
+		r = group_times(g, &at->times);
+	if (r < 0)
 		return r;
 	if (!vec_reserve(&c->rows, &c->row_capacity, n, sizeof(*c->rows)) ||
 	    !vec_reserve(&c->durations, &c->duration_capacity, n, sizeof(*c->durations)) ||
@@ -189,6 +211,78 @@ static int count_trace(void *context, struct trace_id id, const struct event_ref
 	return operation_tally_rows(&c->tally, refs, n);
 }
 
+/* --- totals of whole segments --- */
+
+static int count_totals(struct counting *c, const struct segment_tables *t,
+			const struct totals_table *totals)
+{
+	struct operation_tally *tally = &c->tally;
+
+	for (uint32_t i = 0; i < totals->n; i++) {
+		const struct total_row *total = &totals->rows[i];
+		uint32_t source = total->key.source,
+			 row = operation_tally_row(tally,
+						   totals->apart & APART_RESOURCE
+							   ? tables_service(t, source)
+							   : tables_text(t, source),
+						   tables_text(t, total->key.name));
+
+		if (row == MAP_NONE ||
+		    !octaves_add_counts(&tally->rows[row].durations, &tally->arena, total->place,
+					total->counts, total->place_n, (uint64_t)total->longest))
+			return -ENOMEM;
+		tally->rows[row].spans += total->spans;
+		tally->rows[row].errors += total->errors;
+	}
+	return 0;
+}
+
+/* Counts a segment by its totals: 1; 0 when it has none that can be read. */
+static int count_segment(struct counting *c, struct segment *segment)
+{
+	_cleanup_(totals_freep)
+	struct totals_table *totals = NULL;
+	const struct segment_tables *t;
+	int r = segment_totals(segment, &totals);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = segment_pin(segment, &t);
+	if (r < 0)
+		return r;
+	r = count_totals(c, t, totals);
+	segment_unpin(segment);
+	return r < 0 ? r : 1;
+}
+
+static void *count_segments(void *argument)
+{
+	struct counting *c = argument;
+	const struct view *v = c->snapshot->view;
+
+	for (size_t i = c->part; c->result == 0 && i < v->segment_n; i += c->parts) {
+		int r = count_segment(c, v->segments[i]->segment);
+
+		c->counted[i] = r > 0;
+		c->result = MIN(r, 0);
+	}
+	return NULL;
+}
+
+/* --- rows of the others --- */
+
+static bool wanted(void *context, struct segment *segment, uint32_t group)
+{
+	struct counting *c = context;
+	const struct view *v = c->snapshot->view;
+
+	(void)group;
+	if (c->at >= v->segment_n || v->segments[c->at]->segment != segment)
+		for (c->at = 0; v->segments[c->at]->segment != segment;)
+			c->at++;
+	return !c->counted[c->at];
+}
+
 static void *count_part(void *argument)
 {
 	struct counting *c = argument;
@@ -197,6 +291,7 @@ static void *count_part(void *argument)
 		.parts = c->parts,
 		.rows = true,
 		.apart = true,
+		.wanted = wanted,
 		.group = count_group,
 		.trace = count_trace,
 		.context = c,
@@ -213,39 +308,51 @@ static void *count_part(void *argument)
 	return NULL;
 }
 
+/* Does it for all parts, each on a thread; the first, and what got no thread, here. */
+static int each_part(struct counting *parts, uint32_t n, void *(*run)(void *))
+{
+	pthread_t threads[THREADS_MOST];
+	bool started[THREADS_MOST] = {false};
+	int r = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		started[i] = pthread_create(&threads[i], NULL, run, &parts[i]) == 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (started[i])
+			pthread_join(threads[i], NULL);
+		else
+			run(&parts[i]);
+		if (r == 0)
+			r = parts[i].result;
+	}
+	return r;
+}
+
 int snapshot_operations(const struct snapshot *s, struct operation_list *ret_list)
 {
 	_cleanup_(freep)
 	struct counting *parts = NULL;
-	pthread_t threads[THREADS_MOST];
-	bool started[THREADS_MOST] = {false};
+	_cleanup_(freep)
+	bool *counted = calloc(s->view->segment_n + 1, sizeof(*counted));
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	uint32_t n = processors < 1 ? 1 : (uint32_t)MIN(processors, THREADS_MOST);
-	int r = 0;
+	int r;
 
 	parts = calloc(n, sizeof(*parts));
-	if (!parts)
+	if (!parts || !counted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		parts[i].snapshot = s;
+		parts[i].counted = counted;
 		parts[i].part = i;
 		parts[i].parts = n;
 		operation_tally_init(&parts[i].tally);
-		if (i > 0)
-			started[i] = pthread_create(&threads[i], NULL, count_part, &parts[i]) == 0;
 	}
-	for (uint32_t i = 0; i < n; i++) { /* the first, and what got no thread, is done here */
-		if (started[i])
-			pthread_join(threads[i], NULL);
-		else
-			count_part(&parts[i]);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		if (r == 0)
-			r = parts[i].result;
-		if (r == 0 && i > 0)
-			r = operation_tally_merge(&parts[0].tally, &parts[i].tally);
-	}
+	r = each_part(parts, n, count_segments);
+	if (r == 0)
+		r = each_part(parts, n, count_part);
+	for (uint32_t i = 1; r == 0 && i < n; i++)
+		r = operation_tally_merge(&parts[0].tally, &parts[i].tally);
 	if (r == 0)
 		r = operation_tally_list(&parts[0].tally, ret_list);
 	for (uint32_t i = 0; i < n; i++)

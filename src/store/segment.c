@@ -37,6 +37,9 @@ static int footer_check(struct segment *s, uint64_t bytes, struct error *error)
 	for (int i = 0; i < SECTIONS; i++)
 		if (!section_ok(f, i, bytes - sizeof(*f)))
 			return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);
+	if (f->totals_bytes >
+	    bytes - sizeof(*f) - f->sections[SECTIONS - 1].offset - f->sections[SECTIONS - 1].bytes)
+		return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		if (counts[i] > COLUMN_MAX_VALUES)
 			return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);

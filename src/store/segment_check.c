@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "store/group_int.h"
+#include "store/totals.h"
 #include "store/trace_bounds.h"
 
 struct checking {
@@ -17,7 +18,9 @@ struct checking {
 	void *context;
 	uint64_t findings;
 	uint64_t blocks, errors, indexed;
-	uint32_t *shape_rows; /* counted */
+	uint32_t *shape_rows;        /* counted */
+	struct totals_table *totals; /* what the file says, or NULL */
+	struct totals counted;
 	struct trace_id last; /* of the group before, if that could be read */
 	bool has_last;
 };
@@ -113,6 +116,63 @@ static void check_zone(struct checking *c, struct segment_group *g,
 		}
 }
 
+/* --- the table of totals --- */
+
+static int count_row(struct checking *c, const struct shape *shape, const struct event_ref *ref)
+{
+	const struct event *e = event_get(*ref);
+	const struct totals_key key = {
+		.source = shape->resource,
+		.name = tables_find(c->t, batch_text(ref->batch, e->name)),
+		.kind = e->kind,
+		.status = e->status,
+		.type = e->type,
+	};
+	uint32_t number;
+
+	if ((e->type != EVENT_SPAN && e->type != EVENT_BEGIN) || c->counted.given_up)
+		return 0;
+	number = totals_number(&c->counted, &key);
+	if (number == UINT32_MAX)
+		return c->counted.given_up ? 0 : -ENOMEM;
+	return totals_add(&c->counted, number, e->status == STATUS_ERROR,
+			  e->type == EVENT_SPAN ? span_duration(e->time_ns, e->end_ns) : -1);
+}
+
+static bool total_agrees(const struct totals *t, const struct total *a, const struct total_row *b)
+{
+	for (uint32_t i = 0; i < b->place_n; i++) {
+		uint32_t at = b->place + i - 1,
+			 chunk = b->place + i ? a->chunks[at / PLACES_PER] : 0;
+		uint64_t n = chunk ? t->chunks[chunk - 1][at % PLACES_PER] : 0;
+
+		if (b->counts[i] != (b->place + i ? n : a->zeros))
+			return false;
+	}
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->spans == b->spans &&
+	       a->errors == b->errors && a->timed == b->timed && a->sum == b->sum &&
+	       a->longest == b->longest && (a->timed == 0 || a->shortest == b->shortest);
+}
+
+static bool totals_agree(struct checking *c)
+{
+	const struct totals_table *t = c->totals;
+
+	if (!t)
+		return true;
+	while (c->counted.apart & ~t->apart)
+		if (totals_coarsen(&c->counted) < 0)
+			return true; /* no memory to tell */
+	if (c->counted.given_up || c->counted.apart != t->apart || c->counted.n != t->n)
+		return false;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (!total_agrees(&c->counted, &c->counted.rows[i], &t->rows[i]))
+			return false;
+	return true;
+}
+
+/* --- groups --- */
+
 static int check_group(struct checking *c, struct segment_group *g)
 {
 	struct event_set set = {0};
@@ -133,6 +193,9 @@ static int check_group(struct checking *c, struct segment_group *g)
 		for (uint32_t i = 0; i < n; i++)
 			check_piece(c, g, &pieces[i], i == 0 && g->zone->continues, set.refs);
 		check_zone(c, g, pieces, n, c->errors - errors);
+		for (uint32_t i = 0; r == 0 && c->totals && i < g->zone->rows; i++)
+			r = count_row(c, &c->t->shape_rows[g->zone->shapes[g->codes[i]]],
+				      &set.refs[i]);
 		c->last = pieces[n - 1].id;
 	}
 	c->has_last = r == 0;
@@ -172,7 +235,8 @@ static void check_totals(struct checking *c)
 	if (c->t->zone_n)
 		end = c->t->zones[c->t->zone_n - 1].offset + c->t->zones[c->t->zone_n - 1].bytes;
 	if (end != f->sections[SECTION_INDEX].offset ||
-	    f->sections[SECTIONS - 1].offset + f->sections[SECTIONS - 1].bytes + sizeof(*f) !=
+	    f->sections[SECTIONS - 1].offset + f->sections[SECTIONS - 1].bytes + f->totals_bytes +
+			    sizeof(*f) !=
 		    c->s->info.bytes)
 		found(c, "there are bytes that belong to nothing");
 	if (c->findings) /* counts of what could not be read are off anyway */
@@ -184,6 +248,8 @@ static void check_totals(struct checking *c)
 			found(c, "a shape does not count its rows");
 			break;
 		}
+	if (!totals_agree(c))
+		found(c, "the totals are not those of its rows");
 }
 
 static void check_split(struct checking *c, const struct trace_id *ids, size_t n)
@@ -221,10 +287,19 @@ static int check_pinned(struct checking *c)
 		else
 			r = told(c, r, "the list of split traces is damaged");
 	}
+	if (r == 0) {
+		r = segment_totals(c->s, &c->totals);
+		if (r == -EBADMSG)
+			found(c, "the totals are damaged");
+		r = r == -ENOENT || r == -EBADMSG ? 0 : r;
+	}
+	totals_init(&c->counted, c->t->batch);
 	if (r == 0)
 		r = check_groups(c);
 	if (r == 0)
 		check_totals(c);
+	totals_done(&c->counted);
+	totals_free(c->totals);
 	free(c->shape_rows);
 	return r;
 }

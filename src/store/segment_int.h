@@ -49,8 +49,9 @@ struct segment_footer {
 	uint32_t skeletons, fields, shapes, values;
 	struct section_place sections[SECTIONS];
 	char magic[SEGMENT_MAGIC_N];
-	uint32_t version, unused;
-	uint64_t checksum; /* XXH3-64 of all before it */
+	uint32_t version;
+	uint32_t totals_bytes; /* of the table in front of the footer (store/totals.h), or 0 */
+	uint64_t checksum;     /* XXH3-64 of all before it */
 };
 
 _Static_assert(sizeof(struct segment_footer) == 13 * 8 + 12 * 4 + SECTIONS * 24 + 24,

@@ -64,6 +64,10 @@ int segment_layout(struct segment *s, segment_layout_fn *each, void *context)
 		each(context, section_names[i], SLICE(""), 0, s->footer.sections[i].bytes);
 		rest -= s->footer.sections[i].bytes;
 	}
+	if (r == 0 && s->footer.totals_bytes) {
+		each(context, "totals", SLICE(""), 0, s->footer.totals_bytes);
+		rest -= s->footer.totals_bytes;
+	}
 	if (r == 0)
 		each(context, "header, footer", SLICE(""), 0, rest);
 	return r;

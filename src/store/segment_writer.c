@@ -17,6 +17,9 @@
 #define GROUP_WEIGHT_MOST ((size_t)64 << 20) /* of text in a group, unless one row has more */
 #define UNIQUE_SMALL      32
 #define PREFETCH_MOST     64
+/* A table of totals may take a byte for so many rows, or so much in any case. */
+#define TOTALS_ROWS_PER_BYTE 6
+#define TOTALS_BYTES_ALWAYS  4096
 
 void segment_name(uint64_t number, char out[SEGMENT_NAME_MAX])
 {
@@ -366,6 +369,22 @@ static int check_limits(const struct segment_writer *w)
 	return entries > w->values || w->group.zone_shape_n > w->values ? -E2BIG : 0;
 }
 
+/* Small, or left out: what it answers can be answered from the rows. */
+static int put_totals(struct segment_writer *w, struct buffer *out)
+{
+	size_t from = out->n, most = (size_t)MAX(w->footer.rows / TOTALS_ROWS_PER_BYTE,
+						 (uint64_t)TOTALS_BYTES_ALWAYS);
+	uint64_t checksum;
+	int r = totals_encode(&w->group.totals, w->group.codec, most, out);
+
+	if (r < 0 || out->n == from)
+		return r;
+	checksum = segment_checksum(out->p + from, out->n - from);
+	buffer_append(out, &checksum, sizeof(checksum));
+	w->footer.totals_bytes = (uint32_t)(out->n - from);
+	return out->failed ? -ENOMEM : 0;
+}
+
 static int write_end(struct segment_writer *w, const struct segment_seal *seal)
 {
 	struct buffer out = {0};
@@ -377,6 +396,8 @@ static int write_end(struct segment_writer *w, const struct segment_seal *seal)
 		fill_footer(w, seal);
 		r = segment_tables_put(w, &out);
 	}
+	if (r == 0)
+		r = put_totals(w, &out);
 	if (r == 0)
 		r = check_limits(w);
 	/* The index has sorted them. */

@@ -74,7 +74,12 @@ struct shape_row {
 	size_t value_first;
 	uint32_t group; /* last seen in group - 1 */
 	uint32_t local; /* its number there */
+	uint32_t total; /* 1 + what its rows are counted as (store/totals.h), or one of below */
 };
+
+#define TOTAL_UNKNOWN 0
+#define TOTAL_NONE    UINT32_MAX       /* its rows are no spans */
+#define TOTAL_VARIES  (UINT32_MAX - 1) /* the name is not in the shape */
 
 struct slot {
 	uint32_t hash, number; /* number + 1; 0: free */
