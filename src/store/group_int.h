@@ -176,6 +176,9 @@ int group_check_list(struct segment_group *g);
 int group_need_chunk(struct segment_group *g, uint32_t chunk);
 /* The same of neighbouring chunks, one behind the other; more than one only where it is cut. */
 int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t n);
+/* Where rows say their list and it is cut: those of a chunk's rows, list.row_lists, and how many
+ * have one. */
+int group_need_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *ret_n);
 
 /* The column of an attribute of the chunk. */
 static inline uint32_t loose_column(const struct loose_list *l, uint32_t code)

@@ -173,9 +173,9 @@ int group_check_list(struct segment_group *g)
 	return r == 0 && n != g->loose_n ? group_bad(g, "loose attributes") : r;
 }
 
-/* The attributes of rows first … end - 1 from the rows' lists. */
-static int read_row_lists(struct segment_group *g, struct slice block, uint32_t first, uint32_t end,
-			  uint32_t *out)
+/* The lists of rows first … end - 1: list.row_lists, and how many rows have one. */
+static int get_row_lists(struct segment_group *g, struct slice block, uint32_t first, uint32_t end,
+			 uint32_t *ret_n)
 {
 	struct loose_list *l = &g->list;
 	uint32_t rows = 0, at = 0;
@@ -183,6 +183,8 @@ static int read_row_lists(struct segment_group *g, struct slice block, uint32_t 
 
 	for (uint32_t i = first; i < end; i++)
 		rows += g->tables->loose_n[g->zone->shapes[g->codes[i]]] > 0;
+	if (rows == 0 && block.n)
+		return -EBADMSG;
 	if (!vec_reserve(&l->row_lists, &l->row_list_capacity, (size_t)rows + 1,
 			 sizeof(*l->row_lists)))
 		return -ENOMEM;
@@ -195,7 +197,24 @@ static int read_row_lists(struct segment_group *g, struct slice block, uint32_t 
 		list = l->row_lists[at++];
 		if (l->list_first[list + 1] - l->list_first[list] != n)
 			return -EBADMSG;
-		memcpy(out, l->list_codes + l->list_first[list], n * sizeof(*out));
+	}
+	*ret_n = rows;
+	return r;
+}
+
+/* The attributes of rows first … end - 1 from the rows' lists. */
+static int read_row_lists(struct segment_group *g, struct slice block, uint32_t first, uint32_t end,
+			  uint32_t *out)
+{
+	const struct loose_list *l = &g->list;
+	uint32_t rows;
+	int r = get_row_lists(g, block, first, end, &rows);
+
+	for (uint32_t i = 0; r == 0 && i < rows; i++) {
+		uint32_t at = l->list_first[l->row_lists[i]],
+			 n = l->list_first[l->row_lists[i] + 1] - at;
+
+		memcpy(out, l->list_codes + at, n * sizeof(*out));
 		out += n;
 	}
 	return r;
@@ -214,6 +233,17 @@ static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_
 		return read_row_lists(g, l->chunks[chunk], first, end, out);
 	return column_decode_codes(g->codec, l->chunks[chunk], n,
 				   l->rows ? l->column_n : g->tables->column_n, out);
+}
+
+int group_need_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *ret_n)
+{
+	const struct loose_list *l = &g->list;
+	uint32_t first = chunk * l->rows, end = MIN(first + l->rows, g->zone->rows);
+	int r = group_need_codes_part(g, first, end);
+
+	return r == 0 ? group_decoded(g, BLOCK_LOOSE,
+				      get_row_lists(g, l->chunks[chunk], first, end, ret_n))
+		      : r;
 }
 
 int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t chunk_n)

@@ -118,15 +118,30 @@ static uint32_t places_of(const struct loose_list *l, uint32_t index, uint32_t *
 	return n;
 }
 
-/* The rows of those values that lie in the chunk: returns how many these are. */
-static int rows_in_chunk(struct segment_group *g, const struct listed *w)
+/* Goes through the rows of a chunk in order. */
+struct chunk_walk {
+	uint32_t value, done; /* the next value; so many of the wanted were found */
+	bool vars;            /* not all of the values are in the list */
+};
+
+/* A row has so many values of the column in the list. */
+static inline void walk_row(struct chunk_walk *at, const struct segment_tables *t,
+			    const struct listed *w, uint32_t row, uint32_t shape, uint32_t listed)
+{
+	at->value += listed;
+	if (at->vars)
+		at->value += shape_count_vars(t, shape, w->column);
+	while (at->done < w->n && w->values[at->done] < at->value)
+		w->out[at->done++] = row;
+}
+
+/* Each attribute says its column. */
+static int walk_chunk(struct segment_group *g, const struct listed *w, struct chunk_walk *walk)
 {
 	const struct segment_tables *t = g->tables;
 	struct loose_list *l = &g->list;
-	uint32_t done = 0, value = w->before, end = MIN((w->chunk + 1) * l->rows, g->zone->rows);
-	uint32_t place_n, at = 0, loose = 0, row = w->chunk * l->rows;
-	const uint32_t *places;
-	bool vars;
+	uint32_t end = MIN((w->chunk + 1) * l->rows, g->zone->rows), row = w->chunk * l->rows;
+	uint32_t place_n, at = 0, loose = 0;
 	int r = group_need_chunk(g, w->chunk);
 
 	if (r == 0 &&
@@ -134,24 +149,70 @@ static int rows_in_chunk(struct segment_group *g, const struct listed *w)
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
-	places = l->places;
 	place_n = places_of(l, w->index, l->places);
-	vars = place_n != w->count; /* not all of the values are in the list */
-	for (; row < end && done < w->n; row++) {
-		uint32_t shape = g->zone->shapes[g->codes[row]];
+	walk->vars = place_n != w->count;
+	for (; row < end && walk->done < w->n; row++) {
+		uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
 
 		loose += t->loose_n[shape];
-		for (; at < place_n && places[at] < loose; at++)
-			value++;
-		if (vars)
-			value += shape_count_vars(t, shape, w->column);
-		while (done < w->n && w->values[done] < value)
-			w->out[done++] = row;
+		for (; at < place_n && l->places[at] < loose; at++)
+			n++;
+		walk_row(walk, t, w, row, shape, n);
 	}
+	return row == end;
+}
+
+/* How many of the column's attributes each list has, into `out`. */
+static void count_in_lists(const struct loose_list *l, uint32_t index, uint32_t *out)
+{
+	for (uint32_t i = 0; i < l->list_n; i++) {
+		out[i] = 0;
+		for (uint32_t k = l->list_first[i]; k < l->list_first[i + 1]; k++)
+			out[i] += l->list_codes[k] == index;
+	}
+}
+
+/* Rows say their list: what is in the others is not put together. */
+static int walk_lists(struct segment_group *g, const struct listed *w, struct chunk_walk *walk)
+{
+	const struct segment_tables *t = g->tables;
+	struct loose_list *l = &g->list;
+	uint32_t end = MIN((w->chunk + 1) * l->rows, g->zone->rows), row = w->chunk * l->rows;
+	const uint32_t *list;
+	uint32_t list_n, sum = 0;
+	int r = group_need_row_lists(g, w->chunk, &list_n);
+
+	if (r == 0 && !vec_reserve(&l->places, &l->place_capacity, l->list_n, sizeof(*l->places)))
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	list = l->row_lists;
+	count_in_lists(l, w->index, l->places);
+	for (uint32_t i = 0; i < list_n; i++)
+		sum += l->places[list[i]];
+	walk->vars = sum != w->count;
+	for (; row < end && walk->done < w->n; row++) {
+		uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
+
+		if (t->loose_n[shape] > 0)
+			n = l->places[*list++];
+		walk_row(walk, t, w, row, shape, n);
+	}
+	return row == end;
+}
+
+/* The rows of those values that lie in the chunk: returns how many these are. */
+static int rows_in_chunk(struct segment_group *g, const struct listed *w)
+{
+	struct chunk_walk walk = {.value = w->before};
+	int r = g->list.list_n ? walk_lists(g, w, &walk) : walk_chunk(g, w, &walk);
+
+	if (r < 0)
+		return r;
 	/* Who has seen all rows knows how many values they have. */
-	if (row == end && value != w->before + w->count)
+	if (r == 1 && walk.value != w->before + w->count)
 		return group_bad(g, "loose attributes");
-	return (int)done;
+	return (int)walk.done;
 }
 
 /* A column of the list: chunk by chunk. */
