@@ -43,7 +43,9 @@ struct loose_list {
 	 * list_first[i + 1], as `codes`.  0: each attribute says its column. */
 	uint32_t list_n;
 	uint32_t *list_first, *list_codes;
-	uint32_t *row_lists; /* of a chunk, while it is decoded */
+	uint32_t *row_lists; /* of a chunk */
+	uint32_t lists_at;   /* which chunk that is; UINT32_MAX: none */
+	uint32_t row_list_n;
 	size_t list_capacity, list_code_capacity, row_list_capacity;
 
 	/* One chunk, or some, decoded: their attributes, as indices into `columns`, or as columns

@@ -215,6 +215,7 @@ static int get_by_shape(struct segment_group *g, enum group_block id, const stru
 			size_t n, uint64_t *out)
 {
 	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows), known = 0;
+	uint8_t *has = (uint8_t *)(shapes + g->zone->rows + 1);
 	struct column_range ranges[GROUP_FEW_ROWS];
 	struct slice block;
 	int r = get_block(g, id, w, n, &block, ranges);
@@ -222,9 +223,13 @@ static int get_by_shape(struct segment_group *g, enum group_block id, const stru
 	if (r <= 0)
 		return r;
 	/* How they are written says how much of what is before must be known. */
-	for (uint32_t i = 0; i < w[n - 1].end && column_has_contexts(block); i++) {
-		shapes[known] = g->codes[i];
-		known += form_has(group_form(g, i), id);
+	if (column_has_contexts(block)) {
+		for (uint32_t i = 0; i < g->zone->shape_n; i++)
+			has[i] = form_has(g->forms[i], id);
+		for (uint32_t i = 0; i < w[n - 1].end; i++) {
+			shapes[known] = g->codes[i];
+			known += has[g->codes[i]];
+		}
 	}
 	return group_decoded(g, id,
 			     column_decode_u64_ranges(g->codec, block, w->total[id], shapes,

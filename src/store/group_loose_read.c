@@ -124,7 +124,7 @@ static int read_list(struct segment_group *g, struct slice block, size_t n)
 	if (rows && (rows < LOOSE_CHUNK_LEAST || rows > GROUP_MOST_ROWS))
 		return -EBADMSG;
 	l->rows = (uint32_t)rows;
-	l->at = UINT32_MAX;
+	l->at = l->lists_at = UINT32_MAX;
 	l->chunk_n = rows ? (uint32_t)((g->zone->rows + rows - 1) / rows) : 1;
 	if (!vec_reserve(&l->chunks, &l->chunk_capacity, l->chunk_n, sizeof(*l->chunks)))
 		return -ENOMEM;
@@ -181,6 +181,7 @@ static int get_row_lists(struct segment_group *g, struct slice block, uint32_t f
 	uint32_t rows = 0, at = 0;
 	int r;
 
+	l->lists_at = UINT32_MAX;
 	for (uint32_t i = first; i < end; i++)
 		rows += g->tables->loose_n[g->zone->shapes[g->codes[i]]] > 0;
 	if (rows == 0 && block.n)
@@ -237,13 +238,21 @@ static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_
 
 int group_need_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *ret_n)
 {
-	const struct loose_list *l = &g->list;
+	struct loose_list *l = &g->list;
 	uint32_t first = chunk * l->rows, end = MIN(first + l->rows, g->zone->rows);
-	int r = group_need_codes_part(g, first, end);
+	int r = 0;
 
-	return r == 0 ? group_decoded(g, BLOCK_LOOSE,
-				      get_row_lists(g, l->chunks[chunk], first, end, ret_n))
-		      : r;
+	if (l->lists_at != chunk) {
+		r = group_need_codes_part(g, first, end);
+		if (r == 0)
+			r = group_decoded(
+				g, BLOCK_LOOSE,
+				get_row_lists(g, l->chunks[chunk], first, end, &l->row_list_n));
+		if (r == 0)
+			l->lists_at = chunk;
+	}
+	*ret_n = l->row_list_n;
+	return r;
 }
 
 int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t chunk_n)

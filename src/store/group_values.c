@@ -280,6 +280,38 @@ int group_value_rows(struct segment_group *g, enum row_level level, uint32_t key
 	return r;
 }
 
+/* The list of a row that has one. */
+static int row_list(struct segment_group *g, uint32_t row, uint32_t *ret_list)
+{
+	const struct segment_tables *t = g->tables;
+	const struct loose_list *l = &g->list;
+	uint32_t chunk = row / l->rows, at = 0, n;
+	int r = group_need_row_lists(g, chunk, &n);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = chunk * l->rows; i < row; i++)
+		at += t->loose_n[g->zone->shapes[g->codes[i]]] > 0;
+	*ret_list = l->row_lists[at];
+	return 0;
+}
+
+/* How often a row's list has a key. */
+static int count_in_list(struct segment_group *g, uint32_t row, uint32_t key, uint32_t *ret_n)
+{
+	const struct loose_list *l = &g->list;
+	uint32_t list;
+	int r = group_need_codes_part(g, row, row + 1);
+
+	if (r < 0 || g->tables->loose_n[g->zone->shapes[g->codes[row]]] == 0)
+		return r;
+	r = row_list(g, row, &list);
+	for (uint32_t i = r == 0 ? l->list_first[list] : 0; r == 0 && i < l->list_first[list + 1];
+	     i++)
+		*ret_n += g->tables->columns[loose_column(l, l->list_codes[i])].key == key;
+	return r;
+}
+
 int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_t *ret_n)
 {
 	const struct segment_tables *t = g->tables;
@@ -291,6 +323,8 @@ int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_
 	*ret_n = 0;
 	if (r < 0 || g->loose_n == 0 || row >= g->zone->rows)
 		return r;
+	if (l->list_n && l->rows)
+		return count_in_list(g, row, key, ret_n);
 	chunk = l->rows ? row / l->rows : 0;
 	first = chunk * l->rows;
 	r = group_need_chunk(g, chunk);
