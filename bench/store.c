@@ -8,6 +8,8 @@
  *           random: CPU to keep it; then questions
  *   bench_store days CAUSET [SPANS]
  *           demo over ten days: the same, other questions
+ *   bench_store flush SET [SPANS]
+ *           CPU to write them to a segment, its bytes
  *   bench_store steady CAUSET [SECONDS]
  *           memory and freshness at 10,000 spans a second
  *   bench_store restart CAUSET [GIB]
@@ -112,6 +114,8 @@ int main(int argc, char **argv)
 		r = keep_and_ask(causet, "random", spans ? spans : 10 * MILLION);
 	else if (strcmp(what, "days") == 0)
 		r = keep_and_ask(causet, "days", spans ? spans : 10 * MILLION);
+	else if (strcmp(what, "flush") == 0)
+		r = store_flush(causet, spans ? spans : MILLION / 4 * 3);
 	else if (strcmp(what, "steady") == 0)
 		r = store_steady(causet, spans ? (unsigned)spans : 60);
 	else if (strcmp(what, "restart") == 0)

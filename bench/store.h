@@ -29,6 +29,9 @@ struct store_sent {
 
 int store_ingest(const char *causet, const char *set, size_t spans, struct store_sent *ret_sent);
 
+/* What it costs to write a head of so many spans to a segment, in this process. */
+int store_flush(const char *set, size_t spans);
+
 /* Memory at 10,000 spans a second, and how soon a span can be found. */
 int store_steady(const char *causet, unsigned seconds);
 
