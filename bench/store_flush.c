@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/blocks.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "bench/source.h"
@@ -50,14 +51,14 @@ static int append(struct store *s, struct batch *b)
 }
 
 /* A body as the server would decode it. */
-static int append_body(struct store *s, struct slice body)
+static int append_body(struct store *s, struct blocks *blocks, struct slice body)
 {
 	const struct codec *codec = codec_find(slice_cstr("otlp"));
 	struct batch *b = batch_new(body.n);
 	struct decode_tally tally = {0};
 	struct error error;
 
-	if (!b || codec->decode(body, b, &tally, &error) < 0 || batch_seal(b) < 0) {
+	if (!b || codec->decode(body, b, &tally, &error) < 0 || batch_seal_in(b, blocks) < 0) {
 		batch_unref(b);
 		return -1;
 	}
@@ -66,9 +67,10 @@ static int append_body(struct store *s, struct slice body)
 
 static int fill(struct store *s, struct source *source, size_t spans, size_t *ret_spans)
 {
+	struct blocks *blocks = blocks_new();
 	struct buffer body = {0};
 	size_t n = 0, in_body = 0;
-	int r = 0;
+	int r = blocks ? 0 : -1;
 
 	while (r == 0 && n < spans) {
 		size_t got = 0;
@@ -80,13 +82,14 @@ static int fill(struct store *s, struct source *source, size_t spans, size_t *re
 		n += got;
 		in_body += got;
 		if (in_body > 0 && (!b || in_body >= BODY_SPANS || n >= spans)) {
-			r = append_body(s, buffer_get(&body));
+			r = append_body(s, blocks, buffer_get(&body));
 			buffer_clear(&body);
 			in_body = 0;
 		}
 		if (!b)
 			break;
 	}
+	blocks_close(blocks);
 	buffer_done(&body);
 	*ret_spans = n;
 	return r;

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "store/group_writer.h"
 #include "store/packed_value.h"
+#include "store/shape_memo.h"
 
 #define NONE UINT32_MAX
 /* More skeletons than one for so many rows: keys are there or not at random, … */
@@ -121,73 +122,6 @@ static uint32_t row_words(struct group_writer *g, const struct group_row *row, b
 	else
 		key_words(g, r, a, count, words);
 	return prefix_n + count;
-}
-
-/* Where a skeleton like the row's was last noted; NULL: it is not guessed. */
-static inline uint32_t *guess_slot(struct group_writer *g, const struct group_row *row)
-{
-	struct remap *r = &g->dictionary.remaps[row->remap];
-	const struct event *e = row->e;
-	uint32_t n = e->attrs.count;
-	uint64_t a, b;
-
-	if (e->extra)
-		return NULL;
-	a = (uint64_t)dictionary_resource(&g->dictionary, r, e->resource) << 32 |
-	    dictionary_string(&g->dictionary, r, e->name);
-	b = (uint64_t)(dictionary_scope(&g->dictionary, r, e->scope) ^ row->form << 16) << 32 |
-	    ((uint32_t)e->status << 20 ^ (uint32_t)e->type << 12 ^ n);
-	if (n > 0)
-		b ^= (uint64_t)r->strings[r->batch->attrs[e->attrs.first + n - 1].key] << 24;
-	return &g->guesses[hash_fold(a ^ g->shapes.seed, b ^ 0x9e3779b97f4a7c15ULL) &
-			   (GUESSES - 1)];
-}
-
-/* Has the row these words for its attributes?  None of them is of the empty key: keys that the
- * segment does not know yet look like it. */
-static inline bool has_keys(const uint32_t *strings, const struct attr *a, uint32_t n,
-			    const uint32_t *words)
-{
-	uint32_t differ = 0;
-
-	for (const uint32_t *end = words + n; words < end; words++, a++) {
-		differ |= *words ^ field_word(strings[a->key], a->type);
-		__asm__("" : "+r"(differ)); /* in vectors it takes twice as many instructions */
-	}
-	return differ == 0;
-}
-
-/* Has the row what the skeleton says but for its fields?  Its resource and scope are known. */
-static inline bool has_head(const struct group_writer *g, const struct group_row *row,
-			    const struct skeleton *k)
-{
-	const struct remap *r = &g->dictionary.remaps[row->remap];
-	const uint32_t *words = skeleton_words(&g->shapes, k);
-	const struct event *e = row->e;
-	uint32_t differ;
-
-	differ = words[WORD_TYPE] ^ (e->type | (uint32_t)e->format << 8 | (uint32_t)e->bits << 16);
-	differ |= words[WORD_KIND] ^ (uint32_t)e->kind;
-	differ |= words[WORD_STATUS] ^ (uint32_t)e->status;
-	differ |= words[WORD_FLAGS] ^ e->flags;
-	differ |= words[WORD_RESOURCE] ^ (r->resources[e->resource] - 1);
-	differ |= words[WORD_SCOPE] ^ (r->scopes[e->scope] - 1);
-	differ |= words[WORD_FORM] ^ row->form;
-	return differ == 0;
-}
-
-/* Has the row this skeleton?  guess_slot() has seen to its resource and scope. */
-static inline bool has_skeleton(struct group_writer *g, const struct group_row *row,
-				const struct skeleton *k)
-{
-	struct remap *r = &g->dictionary.remaps[row->remap];
-	const struct event *e = row->e;
-	uint32_t n = e->attrs.count;
-
-	if (k->field_n != n + 1 || k->rare || k->loose_n)
-		return false;
-	return has_head(g, row, k) && has_keys(r->strings, r->batch->attrs + e->attrs.first, n,
-					       skeleton_words(&g->shapes, k) + WORD_FIELDS + 1);
 }
 
 static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose);
@@ -538,38 +472,91 @@ static int shapes_note(struct group_writer *g, const struct staged *staged, uint
 	return r;
 }
 
-static uint32_t row_skeleton(struct group_writer *g, uint32_t row)
+/* Where hardly any row has a known set of keys, the others are not asked. */
+static inline bool is_loose(const struct group_writer *g, uint32_t row)
 {
-	/* Where hardly any row has a known set of keys, the others are not asked. */
-	if (g->loose && row > (g->few_hits ? LOOSE_LOOK_ROWS : LOOSE_LEAST_ROWS) &&
-	    g->exact_hits < row / LOOSE_HITS)
-		return find_loose(g, &g->rows[row]);
-	return find_skeleton(g, &g->rows[row]);
+	return g->loose && row > (g->few_hits ? LOOSE_LOOK_ROWS : LOOSE_LEAST_ROWS) &&
+	       g->exact_hits < row / LOOSE_HITS;
+}
+
+static int row_skeleton(struct group_writer *g, uint32_t row)
+{
+	uint32_t skeleton =
+		is_loose(g, row) ? find_loose(g, &g->rows[row]) : find_skeleton(g, &g->rows[row]);
+
+	g->rows[row].skeleton = skeleton;
+	return skeleton != NONE && skeleton_note(g, skeleton) ? 0 : -ENOMEM;
+}
+
+/* Rows without a known set of keys, behind the first group. */
+static int loose_piece(struct group_writer *g, uint32_t first, uint32_t rows)
+{
+	struct staged staged[SHAPES_AT_ONCE];
+	size_t values = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < rows && r == 0; i++) {
+		r = row_skeleton(g, first + i);
+		if (r == 0 && !row_stage(g, first + i, values, &staged[i]))
+			r = -ENOMEM;
+		values += g->shapes.skeletons[g->rows[first + i].skeleton].fixed_n;
+	}
+	return r == 0 ? shapes_note(g, staged, rows) : r;
+}
+
+/* A row that does not look like one before. */
+static int row_anew(struct group_writer *g, uint32_t row)
+{
+	struct staged staged;
+	int r = row_skeleton(g, row);
+
+	if (r == 0 && !row_stage(g, row, 0, &staged))
+		r = -ENOMEM;
+	if (r == 0)
+		r = shapes_note(g, &staged, 1);
+	if (r == 0)
+		shape_memo_learn(g, &g->rows[row], g->codes[row]);
+	return r;
+}
+
+static int known_piece(struct group_writer *g, uint32_t first, uint32_t rows)
+{
+	struct memo_guess guesses[SHAPES_AT_ONCE];
+	int r = 0;
+
+	for (uint32_t i = 0; i < rows; i++)
+		shape_memo_look(g, &g->rows[first + i], &guesses[i]);
+	for (uint32_t i = 0; i < rows; i++)
+		shape_memo_fetch(g, &guesses[i]);
+	for (uint32_t i = 0; i < rows && r == 0; i++) {
+		struct group_row *row = &g->rows[first + i];
+		uint32_t shape = shape_memo_take(g, row, &guesses[i], &r);
+
+		if (shape == NONE) {
+			if (r == 0)
+				r = row_anew(g, first + i);
+			continue;
+		}
+		g->exact_hits++;
+		row->skeleton = guesses[i].skeleton;
+		r = skeleton_note(g, row->skeleton) ? shape_note(g, first + i, shape) : -ENOMEM;
+	}
+	return r;
 }
 
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 {
-	struct staged staged[SHAPES_AT_ONCE];
-	uint32_t n = 0;
-	size_t values = 0;
+	uint32_t end = p->first + p->rows, n;
 	int r = 0;
 
-	for (uint32_t i = p->first; i < p->first + p->rows && r == 0; i++) {
-		struct group_row *row = &g->rows[i];
-
-		row->skeleton = row_skeleton(g, i);
-		if (row->skeleton == NONE || !skeleton_note(g, row->skeleton))
-			return -ENOMEM;
-		if (!g->at_once)
-			continue;
-		if (!row_stage(g, i, values, &staged[n++]))
-			return -ENOMEM;
-		values += g->shapes.skeletons[row->skeleton].fixed_n;
-		if (n == SHAPES_AT_ONCE || i + 1 == p->first + p->rows) {
-			r = shapes_note(g, staged, n);
-			n = 0;
-			values = 0;
-		}
+	if (!g->at_once) {
+		for (uint32_t i = p->first; i < end && r == 0; i++)
+			r = row_skeleton(g, i);
+		return r;
+	}
+	for (uint32_t i = p->first; i < end && r == 0; i += n) {
+		n = MIN(end - i, (uint32_t)SHAPES_AT_ONCE);
+		r = is_loose(g, i) ? loose_piece(g, i, n) : known_piece(g, i, n);
 	}
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "core/varint.h"
 #include "store/block_io.h"
+#include "store/shape_memo.h"
 
 #define NONE UINT32_MAX
 /* Batches that did not come up in so many groups are let go. */
@@ -43,7 +44,7 @@ int group_writer_init(struct group_writer *g, const struct segment_options *opti
 		return r;
 	totals_init(&g->totals, g->dictionary.tables);
 	g->codec = column_codec_new();
-	if (!g->codec)
+	if (!g->codec || !shape_memo_init(&g->memo))
 		return -ENOMEM;
 	if (options && options->level)
 		column_codec_level(g->codec, options->level);
@@ -80,6 +81,7 @@ void group_writer_done(struct group_writer *g)
 		dictionary_done(&g->dictionary);
 	totals_done(&g->totals);
 	shape_table_done(&g->shapes);
+	shape_memo_done(&g->memo);
 	uuid_table_done(&g->uuids);
 	key_lists_done(&g->lists);
 	text_encoder_done(&g->text);

@@ -14,7 +14,8 @@
 #include "store/text_column.h"
 #include "store/totals.h"
 
-#define GUESSES 4096 /* a power of two */
+#define GUESS_BITS 12
+#define GUESSES    (1u << GUESS_BITS)
 
 struct group_row {
 	const struct event *e;
@@ -50,6 +51,39 @@ struct zone_row {
 	uint32_t shape_n;
 };
 
+/* How rows of a skeleton are compared with its shapes (shape_memo.c). */
+#define PLAN_VARY 6 /* fields in which shapes differ that are looked at */
+
+struct plan_step {
+	uint16_t attr;
+	uint16_t value; /* of the shape's, if the field is FIXED */
+};
+
+struct shape_plan {
+	size_t first;        /* value of its first shape */
+	uint32_t step_first; /* texts, numbers, bools, then VAR fields */
+	uint16_t texts, numbers, bools, vars;
+	uint32_t attrs;
+	uint16_t vary[PLAN_VARY]; /* attributes in which shapes differ from the first one */
+	uint8_t vary_n;
+	bool made, usable, has_first;
+};
+
+struct memo_slot {
+	uint32_t shape; /* + 1; 0: free */
+	uint32_t skeleton;
+	uint64_t values : 63;
+	uint64_t has_empty : 1; /* some FIXED text of it is empty */
+};
+
+struct shape_memo {
+	struct memo_slot *slots;
+	struct shape_plan *plans; /* by skeleton */
+	size_t plan_n, plan_capacity;
+	struct plan_step *steps;
+	size_t step_n, step_capacity;
+};
+
 struct group_writer {
 	uint32_t most_rows;
 	struct column_codec *codec;
@@ -57,6 +91,7 @@ struct group_writer {
 	struct dictionary dictionary;
 	struct shape_table shapes;
 	struct totals totals;
+	struct shape_memo memo;
 	struct uuid_table uuids;
 	struct text_encoder text;
 	struct arena arena; /* packed values of the group */
