@@ -20,9 +20,10 @@
  * looked at in steps, some traces apart: where its runs are; which rows it has, and these are asked
  * for; then what they refer to; then it is written. */
 #define AHEAD          8     /* traces; a power of two */
-#define AHEAD_ROWS     16    /* of each */
+#define AHEAD_ROWS     32u   /* of each */
 #define AHEAD_CAPACITY 65536 /* rows of a trace; memory for more is given back at once */
 #define LINE           64
+#define LINE_ATTRS     (LINE / sizeof(struct attr))
 
 /* The rows of one trace. */
 struct gathered {
@@ -76,6 +77,18 @@ static int order_make(struct flush *f)
 	return 0;
 }
 
+/* Rows that stand side by side. */
+static inline void fetch_events(const struct event *e, uint32_t n)
+{
+	const char *at = (const char *)e, *end = (const char *)(e + MIN(n, AHEAD_ROWS));
+
+	do {
+		__builtin_prefetch(at);
+		at += LINE;
+	} while (at < end);
+	__builtin_prefetch(end - 1);
+}
+
 static int gather(struct flush *f, uint32_t trace, struct gathered *to)
 {
 	const struct runs *runs = &f->head->runs;
@@ -88,14 +101,9 @@ static int gather(struct flush *f, uint32_t trace, struct gathered *to)
 		if (to->n + run->count > to->capacity &&
 		    !vec_reserve(&to->refs, &to->capacity, to->n + run->count, sizeof(*to->refs)))
 			return -ENOMEM;
+		fetch_events(batch->events + run->first, run->count);
 		for (uint32_t i = 0; i < run->count; i++)
 			to->refs[to->n++] = (struct event_ref){batch, run->first + i};
-	}
-	for (size_t i = 0; i < to->n && i < AHEAD_ROWS; i++) {
-		const char *e = (const char *)event_get(to->refs[i]);
-
-		__builtin_prefetch(e);
-		__builtin_prefetch(e + sizeof(struct event) - 1);
 	}
 	return 0;
 }
@@ -104,9 +112,13 @@ static void fetch_attrs(const struct gathered *of)
 {
 	for (size_t i = 0; i < of->n && i < AHEAD_ROWS; i++) {
 		const struct event *e = event_get(of->refs[i]);
-		const char *a = (const char *)(of->refs[i].batch->attrs + e->attrs.first);
+		const struct attr *a = of->refs[i].batch->attrs + e->attrs.first;
 
-		for (size_t at = 0; at < e->attrs.count * sizeof(struct attr); at += LINE)
+		/* What most rows have, without a loop that ends at another place each time. */
+		__builtin_prefetch(a);
+		__builtin_prefetch(a + LINE_ATTRS);
+		__builtin_prefetch(a + 2 * LINE_ATTRS);
+		for (uint32_t at = 3 * LINE_ATTRS; at < e->attrs.count; at += LINE_ATTRS)
 			__builtin_prefetch(a + at);
 	}
 }

@@ -412,7 +412,6 @@ static size_t row_weight(const struct remap *r, const struct event *e)
 int group_writer_row(struct group_writer *g, struct event_ref ref)
 {
 	struct group_row *last = g->row_n ? &g->rows[g->row_n - 1] : NULL;
-	const struct attr *attrs;
 	const struct remap *r;
 	uint32_t at;
 
@@ -424,13 +423,37 @@ int group_writer_row(struct group_writer *g, struct event_ref ref)
 		return -ENOMEM;
 	g->dictionary.remaps[at].used = g->group;
 	r = &g->dictionary.remaps[at];
-	/* They are looked at when the piece ends. */
-	attrs = ref.batch->attrs + event_get(ref)->attrs.first;
-	__builtin_prefetch(attrs);
-	__builtin_prefetch(attrs + 4);
-	__builtin_prefetch(attrs + 8);
 	g->rows[g->row_n++] = (struct group_row){.e = event_get(ref), .remap = at};
 	g->weight += row_weight(r, event_get(ref));
+	return 0;
+}
+
+int group_writer_rows(struct group_writer *g, const struct event_ref *refs, size_t n,
+		      size_t weight_most, size_t *ret_n)
+{
+	size_t i = 0;
+
+	while (i < n && n - i <= g->most_rows - g->row_n) {
+		const struct batch *b = refs[i].batch;
+		const struct event *events = b->events;
+		struct group_row *rows = g->rows + g->row_n;
+		uint32_t at = dictionary_remap(&g->dictionary, b);
+		struct remap *r = &g->dictionary.remaps[at];
+		size_t from = i;
+
+		if (at == MAP_NONE)
+			return -ENOMEM;
+		if (r->longest > TEXT_LONG ||
+		    (n - i) * (size_t)r->average > weight_most - MIN(g->weight, weight_most))
+			break;
+		r->used = g->group;
+		do
+			*rows++ = (struct group_row){.e = events + refs[i++].index, .remap = at};
+		while (i < n && refs[i].batch == b);
+		g->row_n += (uint32_t)(i - from);
+		g->weight += (i - from) * r->average;
+	}
+	*ret_n = i;
 	return 0;
 }
 

@@ -160,6 +160,11 @@ void group_writer_done(struct group_writer *g);
 /* Adds a row to the last piece.  There is room (row_n < most_rows).  -ENOMEM. */
 int group_writer_row(struct group_writer *g, struct event_ref ref);
 
+/* The same for the first of n rows, as many as surely fit: those behind them, if any, are to be
+ * added one by one, with a look at the weight each time. */
+int group_writer_rows(struct group_writer *g, const struct event_ref *refs, size_t n,
+		      size_t weight_most, size_t *ret_n);
+
 /* Writes the blocks of the rows gathered into `directory` and `blocks_out`, adds a zone (whose
  * offset and flags are the caller's to set) and begins the next group. */
 int group_writer_close(struct group_writer *g);

@@ -16,7 +16,6 @@
 
 #define GROUP_WEIGHT_MOST ((size_t)64 << 20) /* of text in a group, unless one row has more */
 #define UNIQUE_SMALL      32
-#define PREFETCH_MOST     64
 /* A table of totals may take a byte for so many rows, or so much in any case. */
 #define TOTALS_ROWS_PER_BYTE 6
 #define TOTALS_BYTES_ALWAYS  4096
@@ -184,13 +183,18 @@ static int add_rows(struct segment_writer *w, const struct event_ref *refs, size
 		    bool continues)
 {
 	struct group_writer *g = &w->group;
+	size_t i = 0;
 	int r = 0;
 
 	if (g->row_n > 0 && !continues && g->row_n + n > g->most_rows)
 		r = close_group(w);
 	if (r == 0 && (!continues || g->piece_n == 0))
 		r = begin_piece(w, event_get(refs[0])->trace_id, continues);
-	for (size_t i = 0; i < n && r == 0; i++) {
+	if (r == 0)
+		r = group_writer_rows(g, refs, n, GROUP_WEIGHT_MOST, &i);
+	if (r == 0)
+		g->pieces[g->piece_n - 1].rows += (uint32_t)i;
+	for (; i < n && r == 0; i++) {
 		if (group_is_full(g)) {
 			r = close_group(w);
 			if (r == 0)
@@ -227,24 +231,33 @@ static bool has_twice(uint64_t *ids, size_t n)
 	return false;
 }
 
-/* Might some row have come twice, in different batches?  Spans have ids of their own; of other rows
- * it is not known. */
-static bool may_repeat(struct segment_writer *w, const struct event_ref *refs, size_t n)
+/* Notes when rows were received.  Might some have come twice, in different batches?  Spans have ids
+ * of their own; of other rows it is not known. */
+static bool look_at(struct segment_writer *w, const struct event_ref *refs, size_t n)
 {
+	const struct batch *batch = NULL;
 	bool one = true, spans = true;
-	size_t id_n = 0;
+	uint64_t *ids = w->ids, id = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = event_get(refs[i]);
 
-		one = one && refs[i].batch == refs[0].batch;
+		if (refs[i].batch != batch) {
+			one = i == 0;
+			batch = refs[i].batch;
+			w->footer.received_min_ns =
+				MIN(w->footer.received_min_ns, batch->received_ns);
+			w->footer.received_max_ns =
+				MAX(w->footer.received_max_ns, batch->received_ns);
+		}
 		if (e->type == EVENT_SPAN)
-			w->ids[id_n++] = e->id1;
+			*ids++ = e->id1;
 		else if (i == 0 || (e->type != EVENT_POINT && e->type != EVENT_LINK) ||
-			 event_get(refs[i - 1])->id1 != e->id1)
+			 id != e->id1)
 			spans = false;
+		id = e->id1;
 	}
-	return !one && (!spans || has_twice(w->ids, id_n));
+	return !one && (!spans || has_twice(w->ids, (size_t)(ids - w->ids)));
 }
 
 static int add_unique(struct segment_writer *w, const struct event_ref *refs, size_t n,
@@ -254,7 +267,7 @@ static int add_unique(struct segment_writer *w, const struct event_ref *refs, si
 
 	if (!vec_reserve(&w->ids, &w->id_capacity, n, sizeof(*w->ids)))
 		return -ENOMEM;
-	if (!may_repeat(w, refs, n))
+	if (!look_at(w, refs, n))
 		return add_rows(w, refs, n, continues);
 	if (!vec_reserve(&w->unique, &w->unique_capacity, n, sizeof(*w->unique)))
 		return -ENOMEM;
@@ -270,24 +283,8 @@ int segment_writer_add(struct segment_writer *w, const struct event_ref *refs, s
 
 	if (w->failed || n == 0)
 		return w->failed;
-	/* Rows of a trace lie in many batches: all cache misses at once, not one after the other.
-	 */
-	for (size_t i = 0; i < MIN(n, (size_t)PREFETCH_MOST); i++) {
-		const struct event *e = event_get(refs[i]);
-
-		__builtin_prefetch(e);
-		__builtin_prefetch((const char *)e + sizeof(*e) - 1);
-	}
 	id = event_get(refs[0])->trace_id;
 	continues = w->any && trace_id_eq(w->last, id);
-	for (size_t i = 0; i < n; i++) {
-		int64_t received = refs[i].batch->received_ns;
-
-		if (i > 0 && refs[i].batch == refs[i - 1].batch)
-			continue;
-		w->footer.received_min_ns = MIN(w->footer.received_min_ns, received);
-		w->footer.received_max_ns = MAX(w->footer.received_max_ns, received);
-	}
 	w->last = id;
 	w->any = true;
 	return w->failed = add_unique(w, refs, n, continues);

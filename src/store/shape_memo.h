@@ -49,8 +49,8 @@ static inline bool has_keys(const uint32_t *strings, const struct attr *a, uint3
 	return differ == 0;
 }
 
-/* Has the row what the skeleton says but for its fields?  What the segment does not know yet is none
- * of it. */
+/* Has the row what the skeleton says but for its fields?  What the segment does not know yet is
+ * none of it. */
 static inline bool has_head(const struct group_writer *g, const struct group_row *row,
 			    const struct skeleton *k)
 {
