@@ -57,16 +57,14 @@ static uint8_t *table_numbers(struct model *m)
 static void vote(struct model *m, const uint8_t *classes, size_t n,
 		 const struct column_context *context)
 {
+	/* No branches: whether a class is the one that leads is not predictable. */
 	for (size_t i = 0; i < n; i++) {
 		struct vote *v = &m->votes[context->of[i]];
+		bool same = v->class == classes[i], none = v->lead == 0;
 
 		v->count++;
-		if (v->class == classes[i])
-			v->lead++;
-		else if (v->lead == 0)
-			v->class = classes[i], v->lead = 1;
-		else
-			v->lead--;
+		v->class = none ? classes[i] : v->class;
+		v->lead += (same | none) ? 1 : UINT32_MAX;
 	}
 }
 
