@@ -10,7 +10,7 @@
 #include "store/bitpack.h"
 #include "store/column_int.h"
 
-#define DEFAULT_LEVEL 4
+#define DEFAULT_LEVEL 3
 
 /* --- the codec --- */
 
