@@ -4,7 +4,7 @@
  * A large page is cleared in 0.3 ms, 512 small ones in 0.8 ms.  But a virtual machine that gives
  * free memory back to its host does so by large pages, and the host takes 2 to 5 ms to find one
  * again, while small pages are mostly still there.  So it is measured, and chunks are made of small
- * pages as long as large ones come so slowly. */
+ * pages as long as large ones come so slowly, which is tried ever less often. */
 #include "base/blocks.h"
 
 #include <pthread.h>
@@ -19,6 +19,7 @@
 #define ALIGN       ((size_t)64)
 #define SLOW_NS     1500000 /* of CPU: small pages are faster than that */
 #define SMALL_TURNS 31      /* chunks of small pages before a large one is tried again */
+#define SMALL_MOST  1023U   /* the same, after it was slow time and again */
 
 /* At the start of its memory.  All but `owner` is guarded by the owner's lock. */
 struct chunk {
@@ -35,6 +36,7 @@ struct blocks {
 	struct chunk *current, *spare;
 	size_t spare_n, chunk_n, bytes;
 	unsigned small; /* chunks still to be made of small pages */
+	unsigned turns; /* as many the next time a large one is slow */
 	bool closed;
 };
 
@@ -42,8 +44,10 @@ struct blocks *blocks_new(void)
 {
 	struct blocks *b = calloc(1, sizeof(*b));
 
-	if (b)
-		pthread_mutex_init(&b->lock, NULL);
+	if (!b)
+		return NULL;
+	pthread_mutex_init(&b->lock, NULL);
+	b->turns = SMALL_TURNS;
 	return b;
 }
 
@@ -219,8 +223,12 @@ static bool make_room(struct blocks *b, size_t n)
 	pthread_mutex_unlock(&b->lock);
 	c = chunk_map(BLOCKS_CHUNK_BYTES, large, &slow);
 	pthread_mutex_lock(&b->lock);
-	if (large && slow)
-		b->small = SMALL_TURNS;
+	if (large && slow) {
+		b->small = b->turns;
+		b->turns = MIN(b->turns * 2 + 1, SMALL_MOST);
+	} else if (large) {
+		b->turns = SMALL_TURNS;
+	}
 	if (c)
 		chunk_count(b, c);
 	if (c && has_room(b, n)) /* somebody was faster */
