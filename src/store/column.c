@@ -64,6 +64,19 @@ void column_codec_hints(struct column_codec *c, struct column_hints *hints)
 	c->hint_n = 0;
 }
 
+void column_codec_learner(struct column_codec *c, struct column_learner *l, const uint32_t *names)
+{
+	c->learner = l;
+	c->names = names;
+}
+
+void column_codec_models(struct column_codec *c, const struct column_models *m,
+			 const uint32_t *names)
+{
+	c->models = m;
+	c->names = names;
+}
+
 void *column_scratch(struct column_codec *c, enum column_slot slot, size_t size)
 {
 	struct buffer *b = &c->scratch[slot];

@@ -55,6 +55,44 @@ struct column_hints {
  * hint that does not fit costs bytes, never values. */
 void column_codec_hints(struct column_codec *c, struct column_hints *hints);
 
+/* --- what blocks of a column have in common ---
+ *
+ * Numbers in contexts (column_encode_i64_in()) are coded by how frequent their sizes are in each
+ * context.  Tables of that in every block would be a tenth of it, so they are learnt from the first
+ * blocks of a column and kept once for all that follow.  Contexts then need names that mean the
+ * same in all of them: names[context]. */
+
+/* Models of one file, as they are written: behind the last block. */
+struct column_models_out {
+	struct buffer bytes;
+	uint32_t n;
+};
+
+struct column_learner;
+/* Adds its models to `out`, which outlives it.  NULL when out of memory. */
+struct column_learner *column_learner_new(struct column_models_out *out);
+struct column_learner *column_learner_free(struct column_learner *l);
+
+/* Who learns from what is encoded in contexts from now on; NULL: nobody. */
+void column_codec_learner(struct column_codec *c, struct column_learner *l, const uint32_t *names);
+
+#define MODELS_MOST_BYTES (32u << 20)
+
+/* The models of a file, to read its blocks.  The bytes must stay. */
+struct column_models {
+	struct column_model *rows;
+	uint32_t n;
+};
+
+/* n models; `names`: how many contexts have names.  -EBADMSG, -ENOMEM. */
+int column_models_read(struct slice bytes, uint32_t n, uint32_t names,
+		       struct column_models *ret_models);
+void column_models_done(struct column_models *m);
+
+/* Which models blocks are decoded with from now on. */
+void column_codec_models(struct column_codec *c, const struct column_models *m,
+			 const uint32_t *names);
+
 /* --- integers: times, durations, distances, sizes ---
  *
  * Wraps around where it must, so any 64-bit value is welcome; i64 orders values as signed ones. */

@@ -19,20 +19,15 @@
 
 #include "store/column_int.h"
 
-#define SCALE_BITS  10
-#define SCALE       (1u << SCALE_BITS)
+#define SCALE_BITS  COLUMN_SCALE_BITS
+#define SCALE       COLUMN_SCALE
 #define STATES      4
 #define LOWEST      (1u << 16) /* of a state */
 #define MAX_TABLES  192
 #define OWN_TABLES  64  /* as many contexts may have their own … */
 #define OWN_VALUES  320 /* … if they have so many values */
-#define SYMBOLS     256
+#define SYMBOLS     COLUMN_SYMBOLS
 #define TABLE_BYTES 1.4 /* a symbol of a table, for the estimate */
-
-struct share {
-	uint16_t frequency,
-		before; /* before: the sum of those of smaller symbols, as signed ones */
-};
 
 struct vote {
 	uint8_t class;
@@ -43,7 +38,7 @@ struct vote {
 struct model {
 	uint32_t tables;
 	uint32_t counts[MAX_TABLES][SYMBOLS];
-	struct share shares[MAX_TABLES][SYMBOLS];
+	struct column_share shares[MAX_TABLES][SYMBOLS];
 	struct vote votes[]; /* per context; afterwards the numbers of their tables, as bytes */
 };
 
@@ -107,8 +102,7 @@ static size_t symbols_used(const struct model *m, uint8_t symbols[SYMBOLS])
 	return n;
 }
 
-/* Counts to frequencies that sum to SCALE, none of them 0; returns the bits of all symbols. */
-static double normalise(const uint32_t *counts, struct share *shares, const uint8_t *symbols,
+double column_share_out(const uint32_t *counts, struct column_share *shares, const uint8_t *symbols,
 			size_t n)
 {
 	uint64_t total = 0;
@@ -173,49 +167,44 @@ double column_classes_cost(struct column_codec *c, const uint8_t *classes, size_
 		m->counts[numbers[context->of[i]]][classes[i]]++;
 	symbol_n = symbols_used(m, symbols);
 	for (uint32_t t = 0; t < m->tables; t++)
-		bits += normalise(m->counts[t], m->shares[t], symbols, symbol_n);
+		bits += column_share_out(m->counts[t], m->shares[t], symbols, symbol_n);
 	return bits;
 }
 
 /* --- writing --- */
 
-static void write_tables(const struct model *m, struct buffer *out)
+void column_table_write(const struct column_share *shares, struct buffer *out)
 {
-	column_write_varint(out, m->tables);
-	for (uint32_t t = 0; t < m->tables; t++) {
-		uint8_t s = SYMBOLS / 2; /* the least of signed ones */
-		uint32_t left = SCALE;
+	uint8_t s = SYMBOLS / 2; /* the least of signed ones */
+	uint32_t left = SCALE;
 
-		while (m->shares[t][s].frequency == 0)
+	while (shares[s].frequency == 0)
+		s++;
+	buffer_byte(out, (char)s);
+	for (; left > 0; s++) {
+		uint8_t zero = s;
+
+		column_write_varint(out, shares[s].frequency);
+		left -= shares[s].frequency;
+		if (shares[s].frequency > 0)
+			continue;
+		while (shares[(uint8_t)(s + 1)].frequency == 0)
 			s++;
-		buffer_byte(out, (char)s);
-		for (; left > 0; s++) {
-			uint8_t zero = s;
-
-			column_write_varint(out, m->shares[t][s].frequency);
-			left -= m->shares[t][s].frequency;
-			if (m->shares[t][s].frequency > 0)
-				continue;
-			while (m->shares[t][(uint8_t)(s + 1)].frequency == 0)
-				s++;
-			buffer_byte(out, (char)(s - zero));
-		}
+		buffer_byte(out, (char)(s - zero));
 	}
 }
 
-int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t n,
-			 const struct column_context *context, struct buffer *out)
+int column_symbols_write(struct column_codec *c, const struct column_share (*shares)[SYMBOLS],
+			 const uint8_t *numbers, const uint8_t *symbols, size_t n,
+			 const uint32_t *contexts, struct buffer *out)
 {
-	struct model *m = (struct model *)c->scratch[SLOT_MODES].p;
-	const uint8_t *numbers = table_numbers(m);
 	uint16_t *words = column_scratch(c, SLOT_STEPS, n * sizeof(*words)), *at = words + n;
 	uint32_t states[STATES] = {LOWEST, LOWEST, LOWEST, LOWEST};
-	int r;
 
 	if (!words)
 		return -ENOMEM;
 	for (size_t i = n; i-- > 0;) {
-		struct share share = m->shares[numbers[context->of[i]]][classes[i]];
+		struct column_share share = shares[numbers[contexts[i]]][symbols[i]];
 		uint32_t x = states[i % STATES];
 
 		if (x >= (uint64_t)share.frequency << (32 - SCALE_BITS)) {
@@ -225,15 +214,28 @@ int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t 
 		states[i % STATES] =
 			(x / share.frequency << SCALE_BITS) + x % share.frequency + share.before;
 	}
-	column_write_varint(out, context->count);
-	r = column_write_stream(c, numbers, context->count, out);
-	if (r < 0)
-		return r;
-	write_tables(m, out);
 	column_write_varint(out, (uint64_t)(words + n - at));
 	buffer_append(out, states, sizeof(states));
 	buffer_append(out, at, (size_t)(words + n - at) * sizeof(*at));
 	return out->failed ? -ENOMEM : 0;
+}
+
+int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t n,
+			 const struct column_context *context, struct buffer *out)
+{
+	struct model *m = (struct model *)c->scratch[SLOT_MODES].p;
+	const uint8_t *numbers = table_numbers(m);
+	int r;
+
+	column_write_varint(out, context->count);
+	r = column_write_stream(c, numbers, context->count, out);
+	if (r < 0)
+		return r;
+	column_write_varint(out, m->tables);
+	for (uint32_t t = 0; t < m->tables; t++)
+		column_table_write(m->shares[t], out);
+	return column_symbols_write(c, (const struct column_share(*)[SYMBOLS])m->shares, numbers,
+				    classes, n, context->of, out);
 }
 
 /* --- reading --- */
@@ -248,7 +250,7 @@ struct decoder {
 	uint32_t slots[][SCALE];
 };
 
-static int read_table(struct column_reader *r, uint32_t *slots)
+int column_table_read(struct column_reader *r, uint32_t *slots)
 {
 	uint64_t frequency, before = 0;
 	uint8_t first;
@@ -269,7 +271,7 @@ static int read_table(struct column_reader *r, uint32_t *slots)
 			continue;
 		}
 		word = (uint32_t)(frequency - 1) | (uint32_t)s << PACK_SYMBOL;
-		for (uint32_t i = 0; i < frequency; i++)
+		for (uint32_t i = 0; slots && i < frequency; i++)
 			slots[before + i] = word + (i << PACK_INSIDE);
 		before += frequency;
 	}
@@ -292,8 +294,8 @@ static inline uint8_t step(const uint32_t *slots, uint32_t *state, const uint8_t
 
 /* The first `count` symbols; `at` … `end` are the words, as bytes.  If they are all that there are,
  * nothing may be left. */
-static int read_symbols(const struct decoder *d, const uint8_t *numbers, size_t count, bool all,
-			const uint32_t *contexts, const uint8_t *at, const uint8_t *end,
+static int read_symbols(const uint32_t (*slots)[SCALE], const uint8_t *numbers, size_t count,
+			bool all, const uint32_t *contexts, const uint8_t *at, const uint8_t *end,
 			uint8_t *out)
 {
 	uint32_t states[STATES];
@@ -304,14 +306,14 @@ static int read_symbols(const struct decoder *d, const uint8_t *numbers, size_t 
 	/* While there is a word for each of the next four, none needs to be looked for. */
 	for (; i + STATES <= count && (size_t)(end - at) >= STATES * 2; i += STATES)
 		for (unsigned k = 0; k < STATES; k++)
-			out[i + k] = step(d->slots[numbers[contexts[i + k]]], &states[k], &at);
+			out[i + k] = step(slots[numbers[contexts[i + k]]], &states[k], &at);
 	for (; i < count; i++) { /* the last few */
 		uint8_t copy[2] = {0};
 		const uint8_t *from = copy;
 
 		if (end - at >= 2)
 			memcpy(copy, at, sizeof(copy));
-		out[i] = step(d->slots[numbers[contexts[i]]], &states[i % STATES], &from);
+		out[i] = step(slots[numbers[contexts[i]]], &states[i % STATES], &from);
 		if (from == copy)
 			continue;
 		if (end - at < 2)
@@ -326,11 +328,23 @@ static int read_symbols(const struct decoder *d, const uint8_t *numbers, size_t 
 	return at == end ? 0 : -EBADMSG;
 }
 
+int column_symbols_read(struct column_reader *r, const uint32_t (*slots)[SCALE],
+			const uint8_t *numbers, size_t n, size_t count, const uint32_t *contexts,
+			uint8_t *out)
+{
+	struct column_reader part;
+	uint64_t words;
+
+	if (!column_read_varint(r, &words) || words > n ||
+	    !column_read_block(r, STATES * sizeof(uint32_t) + words * sizeof(uint16_t), &part))
+		return -EBADMSG;
+	return read_symbols(slots, numbers, count, count == n, contexts, part.p, part.end, out);
+}
+
 int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
 			const struct column_context *context, uint8_t *out)
 {
-	uint64_t contexts, tables, words;
-	struct column_reader part;
+	uint64_t contexts, tables;
 	const uint8_t *numbers;
 	struct decoder *d;
 	uint8_t *room;
@@ -351,9 +365,9 @@ int column_classes_read(struct column_codec *c, struct column_reader *r, size_t 
 	if (!d)
 		return -ENOMEM;
 	for (uint64_t t = 0; e == 0 && t < tables; t++)
-		e = read_table(r, d->slots[t]);
-	if (e < 0 || !column_read_varint(r, &words) || words > n ||
-	    !column_read_block(r, STATES * sizeof(uint32_t) + words * sizeof(uint16_t), &part))
-		return -EBADMSG;
-	return read_symbols(d, numbers, count, count == n, context->of, part.p, part.end, out);
+		e = column_table_read(r, d->slots[t]);
+	if (e < 0)
+		return e;
+	return column_symbols_read(r, (const uint32_t(*)[SCALE])d->slots, numbers, n, count,
+				   context->of, out);
 }

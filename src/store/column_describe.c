@@ -6,16 +6,27 @@
 #define DEEPEST 4
 
 static const char *const names[COLUMN_FORMS] = {
-	[COLUMN_CONST] = "const",     [COLUMN_FOR] = "for",
-	[COLUMN_DELTA] = "delta",     [COLUMN_RUNS] = "runs",
-	[COLUMN_DICT] = "dict",       [COLUMN_PLANES] = "planes",
-	[COLUMN_LOG] = "log",         [COLUMN_LOGC] = "log by context",
-	[COLUMN_SCALED] = "scaled",   [COLUMN_LZ] = "lz",
-	[COLUMN_RAW] = "raw",         [COLUMN_COLUMNS] = "bytes",
-	[COLUMN_EMPTY] = "no",        [COLUMN_FULL] = "yes",
-	[COLUMN_BITMAP] = "bitmap",   [COLUMN_ONES] = "positions",
-	[COLUMN_ZEROS] = "gaps",      [COLUMN_TEXT] = "text",
-	[COLUMN_DECIMAL] = "decimal", [COLUMN_DOUBLE] = "double",
+	[COLUMN_CONST] = "const",
+	[COLUMN_FOR] = "for",
+	[COLUMN_DELTA] = "delta",
+	[COLUMN_RUNS] = "runs",
+	[COLUMN_DICT] = "dict",
+	[COLUMN_PLANES] = "planes",
+	[COLUMN_LOG] = "log",
+	[COLUMN_LOGC] = "log by context",
+	[COLUMN_LOGM] = "log by model",
+	[COLUMN_SCALED] = "scaled",
+	[COLUMN_LZ] = "lz",
+	[COLUMN_RAW] = "raw",
+	[COLUMN_COLUMNS] = "bytes",
+	[COLUMN_EMPTY] = "no",
+	[COLUMN_FULL] = "yes",
+	[COLUMN_BITMAP] = "bitmap",
+	[COLUMN_ONES] = "positions",
+	[COLUMN_ZEROS] = "gaps",
+	[COLUMN_TEXT] = "text",
+	[COLUMN_DECIMAL] = "decimal",
+	[COLUMN_DOUBLE] = "double",
 };
 
 static void describe(struct column_reader r, int depth, struct buffer *out)

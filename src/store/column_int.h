@@ -20,6 +20,7 @@
  *   TEXT    varint size, block lengths, stream
  *   DECIMAL u8 digits, block                                     doubles: value / 10^digits
  *   DOUBLE  block                                                doubles: their bits
+ *   LOGM    varint model, varint, classes that it does not have, classes by context, bits
  *
  * A block of no values is empty. */
 #ifndef CAUSET_STORE_COLUMN_INT_H
@@ -51,6 +52,7 @@ enum column_form {
 	COLUMN_TEXT,
 	COLUMN_DECIMAL,
 	COLUMN_DOUBLE,
+	COLUMN_LOGM,
 	COLUMN_FORMS
 };
 
@@ -92,6 +94,9 @@ struct column_codec {
 	int level;
 	struct column_hints *hints;
 	size_t hint_n; /* blocks that have had theirs */
+	struct column_learner *learner;
+	const struct column_models *models;
+	const uint32_t *names; /* of contexts, for these two */
 };
 
 /* `size` bytes that live until the slot is asked for again, or NULL. */
@@ -203,6 +208,49 @@ double column_classes_cost(struct column_codec *c, const uint8_t *classes, size_
 			   const struct column_context *context);
 int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t n,
 			 const struct column_context *context, struct buffer *out);
+/* --- symbols of a byte by their frequencies: rANS (column_classes.c) --- */
+
+#define COLUMN_SCALE_BITS 10
+#define COLUMN_SCALE      (1u << COLUMN_SCALE_BITS)
+#define COLUMN_SYMBOLS    256
+
+struct column_share {
+	uint16_t frequency,
+		before; /* before: the sum of those of smaller symbols, as signed ones */
+};
+
+/* Counts of n symbols, in their signed order, to frequencies that sum to COLUMN_SCALE, none of a
+ * symbol that occurs 0; returns the bits of all of them, with the table. */
+double column_share_out(const uint32_t *counts, struct column_share *shares, const uint8_t *symbols,
+			size_t n);
+void column_table_write(const struct column_share *shares, struct buffer *out);
+/* slots: COLUMN_SCALE of them; NULL to pass over the table. */
+int column_table_read(struct column_reader *r, uint32_t *slots);
+
+/* Symbol i is coded by table numbers[contexts[i]], in which it has a frequency. */
+int column_symbols_write(struct column_codec *c,
+			 const struct column_share (*shares)[COLUMN_SYMBOLS],
+			 const uint8_t *numbers, const uint8_t *symbols, size_t n,
+			 const uint32_t *contexts, struct buffer *out);
+/* The first `count` of n. */
+int column_symbols_read(struct column_reader *r, const uint32_t (*slots)[COLUMN_SCALE],
+			const uint8_t *numbers, size_t n, size_t count, const uint32_t *contexts,
+			uint8_t *out);
+
+/* --- classes by what was learnt from earlier blocks (column_model.c, column_learn.c) --- */
+
+/* No number has this class: it says that the class is not in the table, and stands apart. */
+#define COLUMN_ESCAPE 128
+
+/* Bits that n classes would take; negative where nothing is learnt yet, or it no longer fits. */
+double column_learnt_cost(const struct column_codec *c, const uint8_t *classes, size_t n,
+			  const struct column_context *context);
+int column_learnt_write(struct column_codec *c, const uint8_t *classes, size_t n,
+			const struct column_context *context, struct buffer *out);
+/* The first `count` of n. */
+int column_learnt_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
+		       const struct column_context *context, uint8_t *out);
+
 /* The first `count` of n. */
 int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
 			const struct column_context *context, uint8_t *out);

@@ -136,7 +136,7 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 		return read_for(&r, n, first, count, out);
 	if (form == COLUMN_DELTA && first == 0)
 		return read_delta(&r, n, count, out);
-	if (form == COLUMN_LOG || form == COLUMN_LOGC)
+	if (form == COLUMN_LOG || form == COLUMN_LOGC || form == COLUMN_LOGM)
 		return column_log_read(c, &r, n, first, count, context, out);
 	if (form == COLUMN_SCALED)
 		return depth != DEPTH_TOP ? -EBADMSG
@@ -158,7 +158,8 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 
 bool column_has_contexts(struct slice block)
 {
-	return block.n > 0 && (block.p[0] == COLUMN_LOGC || block.p[0] == COLUMN_SCALED);
+	return block.n > 0 && (block.p[0] == COLUMN_LOGC || block.p[0] == COLUMN_LOGM ||
+			       block.p[0] == COLUMN_SCALED);
 }
 
 /* One behind the other, each by itself. */
@@ -193,7 +194,7 @@ int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t 
 		return 0;
 	if (!column_read_byte(&r, &form))
 		return -EBADMSG;
-	if (form == COLUMN_LOG || form == COLUMN_LOGC)
+	if (form == COLUMN_LOG || form == COLUMN_LOGC || form == COLUMN_LOGM)
 		return column_log_ranges(c, &r, n, ranges, range_n, &context, out);
 	if (range_n == 1 || form == COLUMN_CONST || form == COLUMN_FOR || form == COLUMN_SCALED)
 		return read_apart(c, block, n, &context, ranges, range_n, out);

@@ -131,8 +131,8 @@ bool column_log_prepare(struct column_codec *c, const uint64_t *values, size_t n
 	size_t bits;
 	uint8_t *classes = classes_of(c, values, n, &bits);
 
-	return classes &&
-	       (!context_pays(context, n) || isfinite(column_classes_cost(c, classes, n, context)));
+	return classes && (!context_pays(context, n) || c->learner ||
+			   isfinite(column_classes_cost(c, classes, n, context)));
 }
 
 double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
@@ -144,8 +144,12 @@ double column_log_cost(struct column_codec *c, const uint64_t *values, size_t n,
 
 	if (!classes)
 		return INFINITY;
-	if (context_pays(context, n))
-		return total + column_classes_cost(c, classes, n, context) + (double)n * 0.02;
+	if (context_pays(context, n)) {
+		double learnt = column_learnt_cost(c, classes, n, context);
+
+		return total + (double)n * 0.02 +
+		       (learnt >= 0 ? learnt : column_classes_cost(c, classes, n, context));
+	}
 	/* What Huffman's codes of whole bits lose against the entropy, and so that FOR, which is
 	 * faster, wins a draw. */
 	return (total + entropy(classes, n)) * 1.01 + (double)n * 0.1;
@@ -158,9 +162,10 @@ int column_log_write(struct column_codec *c, size_t n, const struct column_conte
 	bool related = context_pays(context, n);
 	int r;
 
-	buffer_byte(out, related ? COLUMN_LOGC : COLUMN_LOG);
-	r = related ? column_classes_write(c, classes, n, context, out)
-		    : column_write_stream(c, classes, n, out);
+	buffer_byte(out, !related ? COLUMN_LOG : c->learner ? COLUMN_LOGM : COLUMN_LOGC);
+	r = !related     ? column_write_stream(c, classes, n, out)
+	    : c->learner ? column_learnt_write(c, classes, n, context, out)
+			 : column_classes_write(c, classes, n, context, out);
 	if (r < 0)
 		return r;
 	buffer_append(out, c->scratch[SLOT_BITS].p, c->scratch[SLOT_BITS].n);
@@ -227,7 +232,7 @@ int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
 		      const struct column_range *ranges, size_t range_n,
 		      const struct column_context *context, uint64_t *out)
 {
-	bool related = r->p[-1] == COLUMN_LOGC;
+	enum column_form form = r->p[-1];
 	uint8_t *room = column_scratch(c, SLOT_CLASSES, n);
 	const struct column_range *last = &ranges[range_n - 1];
 	size_t bit = 0, at = 0, end = last->first + last->count;
@@ -236,8 +241,9 @@ int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
 
 	if (!room)
 		return -ENOMEM;
-	if (related) {
-		e = column_classes_read(c, r, n, end, context, room);
+	if (form != COLUMN_LOG) {
+		e = form == COLUMN_LOGM ? column_learnt_read(c, r, n, end, context, room)
+					: column_classes_read(c, r, n, end, context, room);
 		if (e < 0)
 			return e;
 		classes = room;

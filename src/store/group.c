@@ -211,6 +211,7 @@ int group_reopen_int(struct segment_group *g, uint32_t number, enum group_readin
 	g->number = number;
 	g->zone = &g->tables->zones[number];
 	g->zone_place = &g->tables->places[number];
+	column_codec_models(g->codec, &g->tables->models, g->zone->shapes);
 	g->byte_n = 0;
 	g->have = 0;
 	g->column_n = 0;

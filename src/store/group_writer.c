@@ -18,6 +18,8 @@
 #define REPEATS_LEAST 16
 #define FRESH_TEXTS   4
 
+static const enum group_block by_shape[] = {BLOCK_DURATION, BLOCK_TIME, BLOCK_TIME_POINT};
+
 static uint64_t *numbers(struct group_writer *g)
 {
 	return malloc(g->most_rows * sizeof(uint64_t));
@@ -48,6 +50,9 @@ int group_writer_init(struct group_writer *g, const struct segment_options *opti
 		return -ENOMEM;
 	if (options && options->level)
 		column_codec_level(g->codec, options->level);
+	for (size_t i = 0; i < ARRAY_SIZE(by_shape); i++)
+		if (!(g->learners[by_shape[i]] = column_learner_new(&g->models)))
+			return -ENOMEM;
 	while (slots < 2 * (size_t)g->most_rows)
 		slots *= 2;
 	g->rows = malloc(g->most_rows * sizeof(*g->rows));
@@ -77,6 +82,9 @@ void group_writer_done(struct group_writer *g)
 
 	for (size_t i = 0; i < ARRAY_SIZE(stages); i++)
 		free(stages[i]->v);
+	for (size_t i = 0; i < ARRAY_SIZE(by_shape); i++)
+		column_learner_free(g->learners[by_shape[i]]);
+	buffer_done(&g->models.bytes);
 	if (g->dictionary.tables)
 		dictionary_done(&g->dictionary);
 	totals_done(&g->totals);
@@ -337,12 +345,15 @@ static int put_by_shape(struct group_writer *g, enum group_block id, const struc
 			const uint32_t *shapes)
 {
 	size_t from = block_open(g, id);
+	int r;
 
-	return s->n ? block_close(g, id, s->n, from,
-				  column_encode_i64_in(g->codec, (const int64_t *)s->v, s->n,
-						       shapes, (uint32_t)g->seen_shape_n,
-						       &g->blocks_out))
-		    : 0;
+	if (s->n == 0)
+		return 0;
+	column_codec_learner(g->codec, g->learners[id], g->seen_shapes);
+	r = column_encode_i64_in(g->codec, (const int64_t *)s->v, s->n, shapes,
+				 (uint32_t)g->seen_shape_n, &g->blocks_out);
+	column_codec_learner(g->codec, NULL, NULL);
+	return block_close(g, id, s->n, from, r);
 }
 
 static int put_loose(struct group_writer *g)

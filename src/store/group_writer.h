@@ -88,6 +88,8 @@ struct group_writer {
 	uint32_t most_rows;
 	struct column_codec *codec;
 	struct column_hints hints[BLOCK_VALUES]; /* of the blocks before the values */
+	struct column_models_out models;
+	struct column_learner *learners[BLOCK_VALUES]; /* of the blocks by shape */
 	struct dictionary dictionary;
 	struct shape_table shapes;
 	struct totals totals;

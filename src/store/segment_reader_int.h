@@ -46,6 +46,8 @@ struct segment_tables {
 	struct zone_place *places;
 	uint32_t zone_n;
 	uint32_t *zone_shapes;
+	struct column_models models; /* of numbers by shape; in model_bytes */
+	struct buffer model_bytes;
 	size_t bytes;
 };
 

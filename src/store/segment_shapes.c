@@ -284,6 +284,34 @@ static void get_shape_rows(struct loading *l, const struct skeletons *k)
 	t->shapes.entries = t->entries;
 }
 
+/* What stands behind the shapes; nothing in files that have none. */
+static void get_models(struct loading *l)
+{
+	struct segment_tables *t = l->t;
+	uint32_t offset[2];
+	uint64_t n, size;
+	struct slice block;
+	int r;
+
+	if (l->r.failed || l->r.rest.n == 0)
+		return;
+	n = block_get_number(&l->r);
+	size = block_get_number(&l->r);
+	if (!block_next(&l->r, &block))
+		return;
+	if (n > UINT32_MAX || size > MODELS_MOST_BYTES) {
+		block_fail(&l->r, -EBADMSG);
+		return;
+	}
+	r = column_decode_text(l->r.codec, block, 1, size, offset, &t->model_bytes);
+	if (r == 0)
+		r = column_models_read(slice_of(t->model_bytes.p, t->model_bytes.n), (uint32_t)n,
+				       l->s->footer.shapes, &t->models);
+	if (r < 0)
+		block_fail(&l->r, r);
+	t->bytes += t->model_bytes.capacity;
+}
+
 void loading_shapes(struct loading *l)
 {
 	_cleanup_(skeletons_done)
@@ -294,4 +322,5 @@ void loading_shapes(struct loading *l)
 		get_vars(l, &k);
 	if (!l->r.failed)
 		get_shape_rows(l, &k);
+	get_models(l);
 }

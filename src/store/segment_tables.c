@@ -294,6 +294,8 @@ struct segment_tables *segment_tables_free(struct segment_tables *t)
 	free(t->zones);
 	free(t->places);
 	free(t->zone_shapes);
+	column_models_done(&t->models);
+	buffer_done(&t->model_bytes);
 	free(t);
 	return NULL;
 }

@@ -212,6 +212,18 @@ static int put_shapes(struct block_writer *w, struct shape_table *t, struct segm
 	return put_shape_values(w, t);
 }
 
+/* Where there are none, there is nothing. */
+static void put_models(struct block_writer *w, const struct column_models_out *m)
+{
+	const uint32_t offset[2] = {0, (uint32_t)m->bytes.n};
+
+	if (m->n == 0)
+		return;
+	block_put_number(w, m->n);
+	block_put_number(w, m->bytes.n);
+	block_put_text(w, m->bytes.p, offset, 1);
+}
+
 static int put_zones(struct block_writer *w, const struct group_writer *g)
 {
 	_cleanup_(picker_done)
@@ -285,7 +297,9 @@ static int put_section(struct segment_writer *s, enum segment_section section,
 	case SECTION_COLUMNS:
 		return put_columns(w, &g->shapes);
 	default:
-		return put_shapes(w, &g->shapes, &s->footer);
+		r = put_shapes(w, &g->shapes, &s->footer);
+		put_models(w, &g->models);
+		return r;
 	}
 }
 

@@ -7,9 +7,36 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "store/column.h"
 
 #define MOST 4096
+
+/* The models come first, with their length before them; then the block. */
+static int decode_by_model(struct column_codec *c, struct slice bytes, size_t n, int64_t *out)
+{
+	static const uint32_t names[5] = {0, 3, 1, 200, 2};
+	static uint32_t contexts[MOST];
+	struct column_models m;
+	size_t size;
+	int r;
+
+	if (bytes.n < 3)
+		return 0;
+	size = (size_t)((uint8_t)bytes.p[1] | (uint8_t)bytes.p[2] << 8) % (bytes.n - 2);
+	r = column_models_read(slice_of(bytes.p + 3, MIN(size, bytes.n - 3)), (uint8_t)bytes.p[0],
+			       100, &m);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		contexts[i] = (uint32_t)(i % 5);
+	column_codec_models(c, &m, names);
+	r = column_decode_i64_in(c, slice_of(bytes.p + 3 + size, bytes.n - 3 - size), n, contexts,
+				 5, out);
+	column_codec_models(c, NULL, NULL);
+	column_models_done(&m);
+	return r;
+}
 
 static void decode_any(struct column_codec *c, struct slice block, size_t n, unsigned kind)
 {
@@ -50,6 +77,9 @@ static void decode_any(struct column_codec *c, struct slice block, size_t n, uns
 			contexts[i] = (uint32_t)(i % 5);
 		r = column_decode_i64_in(c, block, n, contexts, 5, (int64_t *)wide);
 		break;
+	case 6:
+		r = decode_by_model(c, block, n, (int64_t *)wide);
+		break;
 	default:
 		r = column_decode_text(c, block, n, 1 << 16, narrow, &text);
 		FUZZ_CHECK(text.n <= 1 << 16);
@@ -59,6 +89,39 @@ static void decode_any(struct column_codec *c, struct slice block, size_t n, uns
 	}
 	FUZZ_CHECK(r == 0 || r == -EBADMSG);
 	buffer_done(&text);
+}
+
+/* Twice the same, so that the second is written with what the first has taught. */
+static void come_back_by_model(struct column_codec *c, const int64_t *in, size_t n)
+{
+	static const uint32_t names[5] = {0, 3, 1, 5000, 2};
+	static uint32_t contexts[MOST];
+	static int64_t out[MOST];
+	struct column_models_out models = {0};
+	struct column_learner *l = column_learner_new(&models);
+	struct buffer block[2] = {{0}};
+	struct column_models m;
+
+	FUZZ_CHECK(l);
+	for (size_t i = 0; i < n; i++)
+		contexts[i] = (uint32_t)(i % 5);
+	column_codec_learner(c, l, names);
+	for (int i = 0; i < 2; i++)
+		FUZZ_CHECK(column_encode_i64_in(c, in, n, contexts, 5, &block[i]) == 0);
+	column_codec_learner(c, NULL, NULL);
+	column_learner_free(l);
+	FUZZ_CHECK(column_models_read(slice_of(models.bytes.p, models.bytes.n), models.n, 4096,
+				      &m) == 0);
+	column_codec_models(c, &m, names);
+	for (int i = 0; i < 2; i++) {
+		FUZZ_CHECK(column_decode_i64_in(c, buffer_get(&block[i]), n, contexts, 5, out) ==
+			   0);
+		FUZZ_CHECK(memcmp(in, out, n * 8) == 0);
+		buffer_done(&block[i]);
+	}
+	column_codec_models(c, NULL, NULL);
+	column_models_done(&m);
+	buffer_done(&models.bytes);
 }
 
 static void come_back(struct column_codec *c, const uint8_t *bytes, size_t size)
@@ -75,6 +138,7 @@ static void come_back(struct column_codec *c, const uint8_t *bytes, size_t size)
 	FUZZ_CHECK(column_decode_u64(c, buffer_get(&block), n, out) == 0);
 	FUZZ_CHECK(memcmp(in, out, n * 8) == 0);
 	buffer_clear(&block);
+	come_back_by_model(c, (const int64_t *)in, n);
 	FUZZ_CHECK(column_encode_f64(c, (const double *)in, n, &block) == 0);
 	FUZZ_CHECK(column_decode_f64(c, buffer_get(&block), n, (double *)out) == 0);
 	FUZZ_CHECK(memcmp(in, out, n * 8) == 0);
@@ -97,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!c)
 		return 0;
 	decode_any(c, slice_of(data + 3, size - 3), (size_t)(data[1] | data[2] << 8) % MOST,
-		   data[0] % 7);
+		   data[0] % 8);
 	come_back(c, data + 3, size - 3);
 	column_codec_free(c);
 	return 0;
