@@ -82,6 +82,7 @@ void column_codec_learner(struct column_codec *c, struct column_learner *l, cons
 struct column_models {
 	struct column_model *rows;
 	uint32_t n;
+	uint64_t id; /* of their bytes: the same models have the same */
 };
 
 /* n models; `names`: how many contexts have names.  -EBADMSG, -ENOMEM. */

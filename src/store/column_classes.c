@@ -240,17 +240,12 @@ int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t 
 
 /* --- reading --- */
 
-/* What stands at a slot of a table, in one word, so that a step takes one load: frequency - 1, how
- * far the slot is inside its symbol's, the symbol. */
-#define PACK_INSIDE SCALE_BITS
-#define PACK_SYMBOL (2 * SCALE_BITS)
-
 struct decoder {
 	uint32_t tables;
-	uint32_t slots[][SCALE];
+	struct column_table rows[];
 };
 
-int column_table_read(struct column_reader *r, uint32_t *slots)
+int column_table_read(struct column_reader *r, struct column_table *t)
 {
 	uint64_t frequency, before = 0;
 	uint8_t first;
@@ -259,7 +254,6 @@ int column_table_read(struct column_reader *r, uint32_t *slots)
 		return -EBADMSG;
 	for (unsigned k = 0; before < SCALE; k++) {
 		uint8_t s = (uint8_t)(first + k), skip;
-		uint32_t word;
 
 		if (k >= SYMBOLS || !column_read_varint(r, &frequency) ||
 		    frequency > SCALE - before)
@@ -270,31 +264,34 @@ int column_table_read(struct column_reader *r, uint32_t *slots)
 			k += skip;
 			continue;
 		}
-		word = (uint32_t)(frequency - 1) | (uint32_t)s << PACK_SYMBOL;
-		for (uint32_t i = 0; slots && i < frequency; i++)
-			slots[before + i] = word + (i << PACK_INSIDE);
+		if (t) {
+			memset(t->symbol + before, s, frequency);
+			t->share[s] = (struct column_share){(uint16_t)frequency, (uint16_t)before};
+		}
 		before += frequency;
 	}
 	return 0;
 }
 
 /* One symbol.  `at` has a word, or it does not matter which. */
-static inline uint8_t step(const uint32_t *slots, uint32_t *state, const uint8_t **at)
+static inline uint8_t step(const struct column_table *t, uint32_t *state, const uint8_t **at)
 {
-	uint32_t x = *state, slot = slots[x & (SCALE - 1)], more;
+	uint32_t x = *state, slot = x & (SCALE - 1), more;
+	uint8_t symbol = t->symbol[slot];
+	struct column_share share = t->share[symbol];
 	uint16_t word;
 
 	memcpy(&word, *at, sizeof(word));
-	x = ((slot & (SCALE - 1)) + 1) * (x >> SCALE_BITS) + (slot >> PACK_INSIDE & (SCALE - 1));
+	x = share.frequency * (x >> SCALE_BITS) + slot - share.before;
 	more = x < LOWEST;
 	*at += more * sizeof(word);
 	*state = more ? x << 16 | word : x;
-	return (uint8_t)(slot >> PACK_SYMBOL);
+	return symbol;
 }
 
 /* The first `count` symbols; `at` … `end` are the words, as bytes.  If they are all that there are,
  * nothing may be left. */
-static int read_symbols(const uint32_t (*slots)[SCALE], const uint8_t *numbers, size_t count,
+static int read_symbols(const struct column_table *tables, const uint8_t *numbers, size_t count,
 			bool all, const uint32_t *contexts, const uint8_t *at, const uint8_t *end,
 			uint8_t *out)
 {
@@ -306,14 +303,14 @@ static int read_symbols(const uint32_t (*slots)[SCALE], const uint8_t *numbers, 
 	/* While there is a word for each of the next four, none needs to be looked for. */
 	for (; i + STATES <= count && (size_t)(end - at) >= STATES * 2; i += STATES)
 		for (unsigned k = 0; k < STATES; k++)
-			out[i + k] = step(slots[numbers[contexts[i + k]]], &states[k], &at);
+			out[i + k] = step(&tables[numbers[contexts[i + k]]], &states[k], &at);
 	for (; i < count; i++) { /* the last few */
 		uint8_t copy[2] = {0};
 		const uint8_t *from = copy;
 
 		if (end - at >= 2)
 			memcpy(copy, at, sizeof(copy));
-		out[i] = step(slots[numbers[contexts[i]]], &states[i % STATES], &from);
+		out[i] = step(&tables[numbers[contexts[i]]], &states[i % STATES], &from);
 		if (from == copy)
 			continue;
 		if (end - at < 2)
@@ -328,7 +325,7 @@ static int read_symbols(const uint32_t (*slots)[SCALE], const uint8_t *numbers, 
 	return at == end ? 0 : -EBADMSG;
 }
 
-int column_symbols_read(struct column_reader *r, const uint32_t (*slots)[SCALE],
+int column_symbols_read(struct column_reader *r, const struct column_table *tables,
 			const uint8_t *numbers, size_t n, size_t count, const uint32_t *contexts,
 			uint8_t *out)
 {
@@ -338,7 +335,7 @@ int column_symbols_read(struct column_reader *r, const uint32_t (*slots)[SCALE],
 	if (!column_read_varint(r, &words) || words > n ||
 	    !column_read_block(r, STATES * sizeof(uint32_t) + words * sizeof(uint16_t), &part))
 		return -EBADMSG;
-	return read_symbols(slots, numbers, count, count == n, contexts, part.p, part.end, out);
+	return read_symbols(tables, numbers, count, count == n, contexts, part.p, part.end, out);
 }
 
 int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
@@ -361,13 +358,12 @@ int column_classes_read(struct column_codec *c, struct column_reader *r, size_t 
 	for (size_t k = 0; k < contexts; k++)
 		if (numbers[k] >= tables)
 			return -EBADMSG;
-	d = column_scratch(c, SLOT_MODES, sizeof(*d) + tables * sizeof(d->slots[0]));
+	d = column_scratch(c, SLOT_MODES, sizeof(*d) + tables * sizeof(d->rows[0]));
 	if (!d)
 		return -ENOMEM;
 	for (uint64_t t = 0; e == 0 && t < tables; t++)
-		e = column_table_read(r, d->slots[t]);
+		e = column_table_read(r, &d->rows[t]);
 	if (e < 0)
 		return e;
-	return column_symbols_read(r, (const uint32_t(*)[SCALE])d->slots, numbers, n, count,
-				   context->of, out);
+	return column_symbols_read(r, d->rows, numbers, n, count, context->of, out);
 }

@@ -30,6 +30,7 @@
 
 #include "core/varint.h"
 #include "store/column.h"
+#include "store/column_model.h"
 
 enum column_form {
 	COLUMN_CONST = 1,
@@ -86,6 +87,32 @@ struct class_facts {
 	uint32_t bad;  /* 1: no number has this class */
 };
 
+#define COLUMN_SCALE_BITS 10
+#define COLUMN_SCALE      (1u << COLUMN_SCALE_BITS)
+#define COLUMN_SYMBOLS    256
+
+struct column_share {
+	uint16_t frequency,
+		before; /* before: the sum of those of smaller symbols, as signed ones */
+};
+
+/* Frequencies, ready to decode with. */
+struct column_table {
+	uint8_t symbol[COLUMN_SCALE]; /* that each slot belongs to */
+	struct column_share share[COLUMN_SYMBOLS];
+};
+
+/* Tables of a model, ready to decode with. */
+#define MODEL_SLOTS 3 /* models that are kept ready: a group has so many blocks by shape */
+struct model_slots {
+	uint64_t id; /* whose models they are */
+	uint32_t model;
+	uint32_t tables;
+	uint8_t place[MODEL_TABLES]; /* + 1, of those that are there */
+	struct column_table *slots;
+	size_t capacity;
+};
+
 struct column_codec {
 	struct class_facts classes[256];
 	ZSTD_CCtx *compressor;
@@ -96,6 +123,7 @@ struct column_codec {
 	size_t hint_n; /* blocks that have had theirs */
 	struct column_learner *learner;
 	const struct column_models *models;
+	struct model_slots model_slots[MODEL_SLOTS];
 	const uint32_t *names; /* of contexts, for these two */
 };
 
@@ -210,22 +238,13 @@ int column_classes_write(struct column_codec *c, const uint8_t *classes, size_t 
 			 const struct column_context *context, struct buffer *out);
 /* --- symbols of a byte by their frequencies: rANS (column_classes.c) --- */
 
-#define COLUMN_SCALE_BITS 10
-#define COLUMN_SCALE      (1u << COLUMN_SCALE_BITS)
-#define COLUMN_SYMBOLS    256
-
-struct column_share {
-	uint16_t frequency,
-		before; /* before: the sum of those of smaller symbols, as signed ones */
-};
-
 /* Counts of n symbols, in their signed order, to frequencies that sum to COLUMN_SCALE, none of a
  * symbol that occurs 0; returns the bits of all of them, with the table. */
 double column_share_out(const uint32_t *counts, struct column_share *shares, const uint8_t *symbols,
 			size_t n);
 void column_table_write(const struct column_share *shares, struct buffer *out);
-/* slots: COLUMN_SCALE of them; NULL to pass over the table. */
-int column_table_read(struct column_reader *r, uint32_t *slots);
+/* NULL to pass over the table. */
+int column_table_read(struct column_reader *r, struct column_table *ret_table);
 
 /* Symbol i is coded by table numbers[contexts[i]], in which it has a frequency. */
 int column_symbols_write(struct column_codec *c,
@@ -233,7 +252,7 @@ int column_symbols_write(struct column_codec *c,
 			 const uint8_t *numbers, const uint8_t *symbols, size_t n,
 			 const uint32_t *contexts, struct buffer *out);
 /* The first `count` of n. */
-int column_symbols_read(struct column_reader *r, const uint32_t (*slots)[COLUMN_SCALE],
+int column_symbols_read(struct column_reader *r, const struct column_table *tables,
 			const uint8_t *numbers, size_t n, size_t count, const uint32_t *contexts,
 			uint8_t *out);
 

@@ -20,7 +20,7 @@
 #define LEARN_BLOCKS 4          /* that a model is made of */
 #define LEARN_MOST   (1u << 18) /* classes */
 #define LEARNT_MOST  24         /* models of a learner */
-#define OWN_LEAST    48         /* classes of a context that has its own table */
+#define OWN_LEAST    120        /* classes of a context that has its own table */
 #define SHARE_LEAST  6          /* of one that shares a table with others of its class */
 #define WORSE        1.1        /* than a model was when it was new, … */
 #define WORSE_BITS   0.2        /* … and by so much a class: it is made anew */

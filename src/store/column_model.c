@@ -6,10 +6,11 @@
  * A context that has no name in the model has its first table. */
 #include <errno.h>
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "store/column_int.h"
-#include "store/column_model.h"
 
 static int model_read(struct column_reader *r, uint32_t names, struct column_model *m)
 {
@@ -63,6 +64,7 @@ int column_models_read(struct slice bytes, uint32_t n, uint32_t names,
 		column_models_done(&m);
 		return e;
 	}
+	m.id = XXH3_64bits(bytes.p, bytes.n);
 	*ret_models = m;
 	return 0;
 }
@@ -75,47 +77,69 @@ void column_models_done(struct column_models *m)
 	*m = (struct column_models){0};
 }
 
-/* The tables that contexts of the block have, each once. */
-struct decoder {
-	uint32_t tables;
-	uint8_t place[MODEL_TABLES]; /* + 1, of those that are there */
-	uint32_t slots[][COLUMN_SCALE];
-};
-
-/* Which of the decoder's tables each context has, where values 0 … count - 1 have such contexts. */
-static int find_tables(struct column_codec *c, const struct column_model *m, size_t count,
-		       const struct column_context *context, uint8_t *numbers, struct decoder *d)
+/* The model's tables as far as they were needed, which stay until another model takes their place:
+ * the next group has the same. */
+static struct model_slots *slots_of(struct column_codec *c, uint64_t model)
 {
-	d->tables = 0;
-	memset(d->place, 0, sizeof(d->place));
-	memset(numbers, UINT8_MAX, context->count);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t of = context->of[i], name;
-		uint8_t table;
+	struct model_slots *d = &c->model_slots[model % MODEL_SLOTS];
 
-		if (numbers[of] != UINT8_MAX)
-			continue;
-		name = c->names[of];
-		table = name < m->contexts ? m->table_of[name] : 0;
-		if (d->place[table] == 0) {
-			struct column_reader r = column_reader_of(m->tables[table]);
-			int e = column_table_read(&r, d->slots[d->tables]);
-
-			if (e < 0)
-				return e;
-			d->place[table] = (uint8_t)++d->tables;
-		}
-		numbers[of] = (uint8_t)(d->place[table] - 1);
+	if (d->id != c->models->id || d->model != model || d->tables == 0) {
+		d->id = c->models->id;
+		d->model = (uint32_t)model;
+		d->tables = 0;
+		memset(d->place, 0, sizeof(d->place));
 	}
-	return 0;
+	return d;
+}
+
+static int add_table(struct model_slots *d, const struct column_model *m, uint8_t table)
+{
+	struct column_reader r = column_reader_of(m->tables[table]);
+	int e;
+
+	if (!vec_reserve(&d->slots, &d->capacity, d->tables + 1, sizeof(*d->slots)))
+		return -ENOMEM;
+	e = column_table_read(&r, &d->slots[d->tables]);
+	if (e == 0)
+		d->place[table] = (uint8_t)++d->tables;
+	return e;
+}
+
+static int find_table(const struct column_codec *c, const struct column_model *m, uint32_t context,
+		      struct model_slots *d, uint8_t *ret_number)
+{
+	uint32_t name = c->names[context];
+	uint8_t table = name < m->contexts ? m->table_of[name] : 0;
+	int e = d->place[table] ? 0 : add_table(d, m, table);
+
+	*ret_number = (uint8_t)(d->place[table] - 1);
+	return e;
+}
+
+/* Which of these tables each context has that values 0 … count - 1 have. */
+static int find_tables(const struct column_codec *c, const struct column_model *m, size_t count,
+		       const struct column_context *context, uint8_t *numbers,
+		       struct model_slots *d)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < context->count && count >= context->count && e == 0; i++)
+		e = find_table(c, m, i, d, &numbers[i]);
+	for (size_t i = 0; i < count && count < context->count && e == 0; i++)
+		e = find_table(c, m, context->of[i], d, &numbers[context->of[i]]);
+	return e;
 }
 
 /* Classes that the tables do not have. */
 static int fill_escapes(struct column_reader *escapes, uint8_t *classes, size_t count, bool all)
 {
-	for (size_t i = 0; i < count; i++)
-		if (classes[i] == COLUMN_ESCAPE && !column_read_byte(escapes, &classes[i]))
+	uint8_t *at = classes, *end = classes + count;
+
+	while (at < end && (at = memchr(at, COLUMN_ESCAPE, (size_t)(end - at)))) {
+		if (!column_read_byte(escapes, at))
 			return -EBADMSG;
+		at++;
+	}
 	return all && column_left(escapes) > 0 ? -EBADMSG : 0;
 }
 
@@ -125,7 +149,7 @@ int column_learnt_read(struct column_codec *c, struct column_reader *r, size_t n
 	const struct column_model *m;
 	struct column_reader escapes;
 	uint64_t model, escaped;
-	struct decoder *d;
+	struct model_slots *d;
 	uint8_t *numbers;
 	int e;
 
@@ -135,12 +159,11 @@ int column_learnt_read(struct column_codec *c, struct column_reader *r, size_t n
 		return -EBADMSG;
 	m = &c->models->rows[model];
 	numbers = column_scratch(c, SLOT_TABLE, context->count);
-	d = column_scratch(c, SLOT_MODES, sizeof(*d) + m->table_n * sizeof(d->slots[0]));
-	if (!numbers || !d)
+	if (!numbers)
 		return -ENOMEM;
+	d = slots_of(c, model);
 	e = find_tables(c, m, count, context, numbers, d);
 	if (e == 0)
-		e = column_symbols_read(r, (const uint32_t(*)[COLUMN_SCALE])d->slots, numbers, n,
-					count, context->of, out);
+		e = column_symbols_read(r, d->slots, numbers, n, count, context->of, out);
 	return e == 0 ? fill_escapes(&escapes, out, count, count == n) : e;
 }

@@ -4,7 +4,7 @@
 
 #include "store/column.h"
 
-#define MODEL_TABLES 160 /* of a model: a byte of a context says which */
+#define MODEL_TABLES 80  /* of a model: a byte of a context says which */
 #define MODELS_MOST  256 /* of a file */
 
 /* A model in a file; points into its bytes. */
