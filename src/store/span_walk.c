@@ -85,6 +85,24 @@ static int gather_rows(struct span_gather *spans, struct columns *c, uint32_t fi
 	return 0;
 }
 
+/* No trace begins later than one of its pieces: where all of them are outside, on the same side or
+ * not, it is, too. */
+static bool zone_wanted(void *context, struct segment *segment, uint32_t group)
+{
+	const struct store_walk *walk = ((struct walking *)context)->walk;
+	const struct segment_tables *tables;
+	const struct group_zone *zone;
+	bool wanted;
+
+	if (segment_pin(segment, &tables) < 0)
+		return true; /* whoever opens it tells */
+	zone = tables_zone(tables, group);
+	wanted = !(walk->from_ns && zone->start_max_ns < walk->from_ns) &&
+		 !(walk->to_ns && zone->start_min_ns >= walk->to_ns);
+	segment_unpin(segment);
+	return wanted;
+}
+
 static int walk_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
 {
 	struct walking *w = context;
@@ -155,7 +173,8 @@ static int walk_trace(void *context, struct trace_id id, const struct event_ref 
 int snapshot_spans(const struct snapshot *s, const struct store_walk *walk)
 {
 	struct walking w = {.walk = walk};
-	const struct scan scan = {.group = walk_group, .trace = walk_trace, .context = &w};
+	const struct scan scan = {
+		.group = walk_group, .trace = walk_trace, .wanted = zone_wanted, .context = &w};
 	int r = snapshot_scan(s, &scan);
 
 	span_gather_done(&w.spans);
