@@ -4,7 +4,7 @@
  *   time, value                  __name__ = the function
  *   time, keys …, value          each key as it was written: resource.service.name
  *   value is a list              quantiles: p; histograms: __bucket
- *   compare()                    __meta_type, and the attribute
+ *   compare()                    __meta_type, and the attribute (api/tempo_compare.c)
  *
  * One number for the whole range is a series with one step that is longer than any range. */
 #include "api/tempo_metrics.h"
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "api/tempo_compare.h"
 #include "api/tempo_exemplars.h"
 #include "api/tempo_query.h"
 #include "api/tempo_series.h"
@@ -40,7 +41,6 @@ struct measuring {
 	struct slice keys[TEMPO_LABELS_MOST];
 	size_t key_n; /* columns between the time and the value */
 	double scale; /* of a rate that was taken over WHOLE_NS */
-	int64_t at_ns;
 	struct tempo_series out;
 	struct tempo_progress progress;
 };
@@ -185,59 +185,6 @@ static int on_row(void *context, const struct value *values, const double *plus_
 		labels[label_n++] = (struct tempo_label){SLICE("__name__"),
 							 value_text(m->root->columns[n - 1].name)};
 	return add(m, labels, label_n, values[0].i, v);
-}
-
-/* attribute, value, share in the selection, share in the rest, … */
-static int on_compared(void *context, const struct value *values, const double *plus_minus,
-		       size_t n)
-{
-	static const char *const types[] = {"selection", "baseline"};
-	struct measuring *m = context;
-	struct slice key = arena_dup(&m->t.arena, value_slice(values[0]));
-	int r = key.p ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(types); i++) {
-		struct tempo_label labels[] = {
-			{SLICE("__meta_type"), value_text(slice_cstr(types[i]))},
-			{key, values[1]},
-		};
-
-		if (value_number(values[2 + i]) > 0)
-			r = add(m, labels, ARRAY_SIZE(labels), m->at_ns, values[2 + i]);
-	}
-	return r;
-}
-
-static bool is_among(const struct slice *keys, size_t n, struct slice key)
-{
-	for (size_t i = 0; i < n; i++)
-		if (slice_eq(keys[i], key))
-			return true;
-	return false;
-}
-
-/* The shares are of 1, for each attribute that there is. */
-static int totals_add(struct measuring *m)
-{
-	static const char *const types[] = {"selection_total", "baseline_total"};
-	struct slice *keys = arena_zalloc(&m->t.arena, m->out.n + 1, sizeof(*keys));
-	size_t n = 0;
-	int r = keys ? 0 : -ENOMEM;
-
-	/* First all of them: what is added moves the others. */
-	for (size_t i = 0; r == 0 && i < m->out.n; i++)
-		if (!is_among(keys, n, m->out.rows[i].labels[1].key))
-			keys[n++] = m->out.rows[i].labels[1].key;
-	for (size_t i = 0; r == 0 && i < n * ARRAY_SIZE(types); i++) {
-		const struct tempo_label labels[] = {
-			{SLICE("__meta_type"),
-			 value_text(slice_cstr(types[i % ARRAY_SIZE(types)]))},
-			{keys[i / ARRAY_SIZE(types)], value_nil()},
-		};
-
-		r = add(m, labels, ARRAY_SIZE(labels), m->at_ns, value_int(1));
-	}
-	return r;
 }
 
 /* --- exemplars --- */
@@ -393,9 +340,7 @@ static void put(struct measuring *m, const struct tempo_series_part *part, struc
 /* The whole range at once. */
 static int whole_run(struct measuring *m, struct error *error)
 {
-	struct query_run run = {.begin = on_begin,
-				.row = m->root->op == PLAN_COMPARE ? on_compared : on_row,
-				.context = m};
+	struct query_run run = {.begin = on_begin, .row = on_row, .context = m};
 	struct query_stats stats = {0};
 	int r = tempo_query_run(&m->t, &run, &stats, error);
 
@@ -492,13 +437,12 @@ static void measure(struct measuring *m)
 	int r;
 
 	m->out.arena = &m->t.arena;
-	m->at_ns = m->t.job->request.range.to_ns ? m->t.job->request.range.to_ns
-						 : m->t.job->started_ns;
 	m->progress.all = 1;
-	r = m->t.stream && is_by_step(m) ? slices_run(m, &error) : whole_run(m, &error);
-	if (r == 0 && m->root->op == PLAN_COMPARE)
-		r = totals_add(m);
-	else if (r == 0 && m->exemplars && !m->instant)
+	if (m->root->op == PLAN_COMPARE)
+		r = tempo_compare(&m->t, m->root, &m->out, &m->progress, &error);
+	else
+		r = m->t.stream && is_by_step(m) ? slices_run(m, &error) : whole_run(m, &error);
+	if (r == 0 && m->root->op != PLAN_COMPARE && m->exemplars && !m->instant)
 		r = exemplars_add(m, &error);
 	m->progress.done = m->progress.all;
 	if (r == -E2BIG) {

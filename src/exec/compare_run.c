@@ -14,7 +14,9 @@
  * by p.  Of each attribute come the `top` values with the largest differences.
  *
  * An attribute with very many values, such as an id, tells little: values behind the first
- * VALUES_MOST are counted together as "(other)". */
+ * VALUES_MOST are counted together as "(other)".
+ *
+ * Who draws lines of them (query_run.compare_steps) gets the counts themselves, by step. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -26,6 +28,7 @@
 #include "exec/grouping.h"
 #include "exec/probability.h"
 #include "exec/row_field.h"
+#include "exec/series.h"
 #include "exec/trace_eval.h"
 #include "store/scan.h"
 
@@ -44,9 +47,12 @@ static const struct aggregate counts[SIDES] = {
 struct part {
 	struct query_at *run;
 	const struct plan_node *node;
+	const struct series_steps *cuts; /* NULL: no steps are asked for */
 	struct trace_at at;
 	struct grouping values; /* attribute, value: spans on both sides */
 	struct grouping names;  /* attribute: how many values (SELECTED's count) */
+	struct grouping steps;  /* attribute, value, time of the step; where they are asked for */
+	struct value step;      /* of the span at hand; nil: they are not asked for */
 	double spans[SIDES];    /* weighted */
 	double traces[SIDES];   /* not weighted: what was observed */
 	struct arena arena;
@@ -56,21 +62,32 @@ struct part {
 struct comparison {
 	struct query_at *run;
 	const struct plan_node *node;
+	struct series_steps steps;
 	struct part parts[PARTS];
 	_Atomic uint32_t next;
 };
 
 /* --- counting --- */
 
+static int count_in(struct part *p, struct grouping *g, const struct value *keys, enum side side)
+{
+	uint32_t row;
+	int r = grouping_find(g, keys, &row);
+
+	return r < 0 ? r
+		     : aggregate_add(&counts[side], grouping_state(g, row, side), &g->arena,
+				     value_nil(), &p->at.sample);
+}
+
 static int count(struct part *p, const char *prefix, struct slice key, struct value v,
 		 enum side side)
 {
-	struct value keys[2] = {
+	struct value keys[3] = {
 		value_text(slice_cstr(arena_printf(&p->arena, "%s%.*s", prefix, SLICE_ARG(key)))),
-		v};
+		v, p->step};
 	size_t before = p->values.n;
 	struct agg_count *n;
-	uint32_t name, row;
+	uint32_t name;
 	int r;
 
 	if (!keys[0].p)
@@ -82,12 +99,22 @@ static int count(struct part *p, const char *prefix, struct slice key, struct va
 	/* Those that were there before go on being counted. */
 	if (n->n >= VALUES_MOST && !grouping_has(&p->values, keys))
 		keys[1] = value_text(SLICE("(other)"));
-	r = grouping_find(&p->values, keys, &row);
-	if (r < 0)
-		return r;
+	r = count_in(p, &p->values, keys, side);
 	n->n += p->values.n > before;
-	return aggregate_add(&counts[side], grouping_state(&p->values, row, side), &p->values.arena,
-			     value_nil(), &p->at.sample);
+	return r == 0 && p->cuts ? count_in(p, &p->steps, keys, side) : r;
+}
+
+/* The step that the span counts in; false: none. */
+static bool step_find(struct part *p, uint64_t time_ns)
+{
+	uint32_t step;
+
+	if (!p->cuts)
+		return true;
+	if (!series_step(p->cuts, time_ns, &step))
+		return false;
+	p->step = value_of(V_TIME, p->cuts->from_ns + (int64_t)step * p->cuts->step_ns);
+	return true;
 }
 
 static int count_range(struct part *p, const char *prefix, const struct batch *b,
@@ -150,7 +177,7 @@ static int count_trace(struct part *p)
 		enum side side = in ? SELECTED : REST;
 
 		if (t->blocks[i].inferred != TRACE_NONE || !range_has(&p->run->range, time_ns) ||
-		    (!in && rest && !set_has(rest, i)))
+		    (!in && rest && !set_has(rest, i)) || !step_find(p, time_ns))
 			continue;
 		if (!pattern.n)
 			r = trace_pattern(p->at.trace, &p->at.arena, &pattern);
@@ -180,7 +207,28 @@ static int on_trace(void *context, struct trace_id id, const struct event_ref *r
 	trace_at_clear(&p->at);
 	atomic_fetch_add(&p->run->traces, 1);
 	atomic_fetch_add(&p->run->rows, n);
-	return r == 0 ? grouping_account(&p->values) : r;
+	if (r == 0)
+		r = grouping_account(&p->values);
+	return r == 0 && p->cuts ? grouping_account(&p->steps) : r;
+}
+
+/* Has the group a row in the range? */
+static bool wanted(void *context, struct segment *segment, uint32_t group)
+{
+	const struct plan_range *range = &((struct part *)context)->run->range;
+	const struct segment_tables *tables;
+	const struct group_zone *zone;
+	bool inside;
+
+	if (segment_pin(segment, &tables) < 0)
+		return true; /* and fails there, with the reason */
+	zone = tables_zone(tables, group);
+	inside =
+		!(range->from_ns && (uint64_t)zone->start_max_ns + (uint64_t)zone->duration_max_ns <
+					    (uint64_t)range->from_ns) &&
+		!(range->to_ns && zone->start_min_ns >= range->to_ns);
+	segment_unpin(segment);
+	return inside;
 }
 
 static int on_group(void *context, struct segment_group *g, const uint32_t *indices, uint32_t n)
@@ -215,6 +263,7 @@ static void *work(void *argument)
 					  .rows = true,
 					  .group = on_group,
 					  .trace = on_trace,
+					  .wanted = wanted,
 					  .context = p};
 
 		p->result = trace_at_init(&p->at, c->run);
@@ -375,6 +424,8 @@ static int merge(struct comparison *c)
 		r = c->parts[i].result;
 		if (r == 0)
 			r = grouping_merge(&all->values, &c->parts[i].values);
+		if (r == 0 && all->cuts)
+			r = grouping_merge(&all->steps, &c->parts[i].steps);
 		for (int s = 0; s < SIDES; s++) {
 			all->spans[s] += c->parts[i].spans[s];
 			all->traces[s] += c->parts[i].traces[s];
@@ -385,13 +436,17 @@ static int merge(struct comparison *c)
 
 static int init(struct comparison *c)
 {
-	int r = 0;
+	int r = c->run->options->compare_steps ? series_steps_of(&c->steps, c->run, 0) : 0;
 
 	for (uint32_t i = 0; r == 0 && i < PARTS; i++) {
 		struct part *p = &c->parts[i];
 
 		p->run = c->run;
 		p->node = c->node;
+		p->cuts = c->run->options->compare_steps ? &c->steps : NULL;
+		r = grouping_init(&p->steps, 3, counts, SIDES, &c->run->budget);
+		if (r < 0)
+			break;
 		r = grouping_init(&p->values, 2, counts, SIDES, &c->run->budget);
 		if (r == 0)
 			r = grouping_init(&p->names, 1, counts, 1, &c->run->budget);
@@ -399,11 +454,36 @@ static int init(struct comparison *c)
 	return r;
 }
 
+static int give_step(void *context, const struct value *values, const struct estimate *estimates)
+{
+	const struct run_sink *sink = context;
+	const struct value row[] = {values[0], values[1], values[3],
+				    values[4], values[2], value_nil()};
+
+	return sink->row(sink->context, row, NULL);
+}
+
+static int give_ranked(struct comparison *c, const struct run_sink *sink)
+{
+	struct ranking k = {.all = &c->parts[0]};
+	int r = grouping_each(&c->parts[0].values, take, &k);
+
+	if (r == 0)
+		r = close_attribute(&k);
+	if (r == 0)
+		r = rank(&k);
+	if (r == 0)
+		r = give(c, &k, sink);
+	free(k.lines);
+	free(k.explained);
+	free(k.least_p);
+	return r;
+}
+
 int compare_run(struct query_at *run, const struct plan_node *node, const struct run_sink *sink)
 {
 	_cleanup_(freep)
 	struct comparison *c = calloc(1, sizeof(*c));
-	struct ranking k = {0};
 	pthread_t threads[RUN_THREADS_MOST];
 	unsigned started = 0;
 	int r = c ? 0 : -ENOMEM;
@@ -422,22 +502,15 @@ int compare_run(struct query_at *run, const struct plan_node *node, const struct
 		pthread_join(threads[i], NULL);
 	if (r == 0)
 		r = merge(c);
-	k.all = &c->parts[0];
 	if (r == 0)
-		r = grouping_each(&c->parts[0].values, take, &k);
-	if (r == 0)
-		r = close_attribute(&k);
-	if (r == 0)
-		r = rank(&k);
-	if (r == 0)
-		r = give(c, &k, sink);
+		r = run->options->compare_steps
+			    ? grouping_each(&c->parts[0].steps, give_step, (void *)(uintptr_t)sink)
+			    : give_ranked(c, sink);
 	for (uint32_t i = 0; i < PARTS; i++) {
 		grouping_done(&c->parts[i].values);
 		grouping_done(&c->parts[i].names);
+		grouping_done(&c->parts[i].steps);
 		arena_done(&c->parts[i].arena);
 	}
-	free(k.lines);
-	free(k.explained);
-	free(k.least_p);
 	return r;
 }

@@ -103,6 +103,10 @@ struct query_run {
 	struct plan_range range; /* where the text says none; 0, 0: everything */
 	int64_t step_ns;         /* of series where the text says none; 0: a good one is chosen */
 
+	/* compare() gives, instead of shares and what follows from them, the spans of the selection
+	 * and of the rest at each step: attribute, value, how many, how many, when. */
+	bool compare_steps;
+
 	unsigned threads;    /* 0: as many as there are cores */
 	size_t memory_bytes; /* 0: QUERY_DEFAULT_MEMORY */
 	int64_t time_ns;     /* of the wall; 0: QUERY_DEFAULT_TIME */

@@ -85,8 +85,12 @@ int series_steps_cut(struct series_steps *s, struct plan_range range, int64_t st
 
 int series_steps_init(struct series_steps *s, struct query_at *run, const struct plan_node *node)
 {
+	return series_steps_of(s, run, node->series.step_ns);
+}
+
+int series_steps_of(struct series_steps *s, struct query_at *run, int64_t step)
+{
 	struct plan_range range = run->range, stored = {0};
-	int64_t step = node->series.step_ns;
 
 	if (!range.from_ns || !range.to_ns)
 		stored = stored_range(run->options->snapshot);

@@ -22,6 +22,9 @@ struct series_steps {
  * the range asked about or all that is stored.  -EINVAL with the reason: too many. */
 int series_steps_init(struct series_steps *s, struct query_at *run, const struct plan_node *node);
 
+/* The same for what is no series in the plan; step_ns 0: the caller's. */
+int series_steps_of(struct series_steps *s, struct query_at *run, int64_t step_ns);
+
 /* Steps of a length that is known, over a range with both ends.  -EINVAL with the reason: too
  * many. */
 int series_steps_cut(struct series_steps *s, struct plan_range range, int64_t step_ns,

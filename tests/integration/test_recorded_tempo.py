@@ -229,17 +229,38 @@ def test_metrics_have_tempos_labels_and_the_spans_numbers(loaded, entry):
             assert not any(samples.values())
 
 
-def test_a_comparison_has_shares_and_totals_by_attribute(loaded):
-    entry, = [e for e in MEASURED if e['name'] == 'range: compare']
-    found = {k: sum(v.values()) for k, v in tempo_answers.series(json.loads(loaded.request(entry['path'], 'tempo')[2])).items()}
-    assert found[('__meta_type', 'selection'), ('span.group', 'g1')] == 1
-    assert found[('__meta_type', 'baseline'), ('span.group', 'g0')] == 1
-    assert (('__meta_type', 'baseline'), ('span.group', 'g1')) not in found
+def ask_series(server, q, step=4):
+    status, _, body = server.request(f'/api/metrics/query_range?q={quote(q)}&step={step}&start=1794732544&end=1794732844', 'tempo')
+    assert status == 200, body
+    return tempo_answers.series(json.loads(body))
+
+
+def test_a_comparison_counts_spans_by_step_and_attribute(loaded):
+    many, selected = 'resource.service.name = "odd-many"', 'duration > 50ms'
+    found = ask_series(loaded, f'{{ {many} }} | compare({{ {selected} }}, 20)')
     keys = {labels[1][0] for labels in found}
-    assert {'name', 'kind', 'status', 'span.http.method', 'resource.service.name'} <= keys
-    for total in ('selection_total', 'baseline_total'):
-        assert {labels[1] for labels in found if labels[0][1] == total} == {(key, 'nil') for key in keys}
-        assert all(value == 1 for labels, value in found.items() if labels[0][1] == total)
+    assert {'name', 'kind', 'status', 'span.group', 'span.http.method', 'resource.service.name'} <= keys
+    for side, question in (('selection', f'{many} && {selected}'), ('baseline', f'{many} && duration <= 50ms')):
+        for key in ('span.group', 'name', 'kind', 'resource.service.name'):
+            counted = ask_series(loaded, f'{{ {question} }} | count_over_time() by ({key})')
+            ours = {labels[1:]: samples for labels, samples in found.items() if labels[0] == ('__meta_type', side) and labels[1][0] == key}
+            assert ours == counted and len(ours) > 0
+            # Some of all of them have it at each step.
+            total = found[('__meta_type', side + '_total'), (key, 'nil')]
+            assert total == {at: sum(samples[at] for samples in ours.values()) for at in total}
+            assert len({at for at, n in total.items() if n}) > 1
+    assert {labels[1] for labels in found if labels[0][1].endswith('_total')} == {(key, 'nil') for key in keys}
+
+
+def test_a_comparison_shows_the_values_that_most_spans_have(loaded):
+    few = ask_series(loaded, '{ resource.service.name = "odd-many" } | compare({ duration > 50ms }, 1)', 60)
+    names = {labels: sum(samples.values()) for labels, samples in few.items() if labels[1][0] == 'name'}
+    everything = ask_series(loaded, '{ resource.service.name = "odd-many" } | compare({ duration > 50ms })', 60)
+    for side in ('selection', 'baseline'):
+        shown = [n for labels, n in names.items() if labels[0][1] == side]
+        assert shown == [max(sum(samples.values()) for labels, samples in everything.items()
+                             if labels[0][1] == side and labels[1][0] == 'name')]
+        assert names[('__meta_type', side + '_total'), ('name', 'nil')] > shown[0]
 
 
 @pytest.mark.parametrize('path,status', [
