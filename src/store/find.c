@@ -390,6 +390,7 @@ int snapshot_find(const struct snapshot *s, const struct store_query *query,
 	int r;
 
 	id_set_init(&f.joint);
+	id_set_init(&f.in_heads);
 	pthread_mutex_init(&f.lock, NULL);
 	r = list.arena ? find_hits(&f, &first) : -ENOMEM;
 	if (r == 0)
@@ -403,6 +404,7 @@ int snapshot_find(const struct snapshot *s, const struct store_query *query,
 	}
 	pthread_mutex_destroy(&f.lock);
 	id_set_done(&f.joint);
+	id_set_done(&f.in_heads);
 	free(f.segments);
 	free(f.groups);
 	free(f.hits);

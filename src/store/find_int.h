@@ -55,6 +55,9 @@ struct finding {
 	/* Traces with pieces in several places are judged once. */
 	struct id_set joint;
 
+	/* Traces in the heads that lie elsewhere, too, where it matters. */
+	struct id_set in_heads;
+
 	/* Several threads may look at groups, each at another; what follows, the hits and the
 	 * traces judged belong to who holds the lock. */
 	pthread_mutex_t lock;

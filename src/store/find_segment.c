@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/find_int.h"
+#include "store/joint.h"
 #include "store/split_bounds.h"
 
 /* --- which groups --- */
@@ -60,13 +61,10 @@ static int mark_groups(struct segment *s, struct trace_id id, uint64_t *marks)
 /* Groups with pieces of traces that also lie in a head. */
 static int mark_joint(struct finding *f, struct segment *s, uint64_t *marks)
 {
-	const struct view *v = f->snapshot->view;
 	int r = 0;
 
-	/* Where nothing is asked of spans, the heads judge their traces as wholes. */
-	for (size_t h = 0; h < v->head_n && query_asks_spans(f->query); h++)
-		for (uint32_t t = 0; r == 0 && t < f->snapshot->marks[h].traces; t++)
-			r = mark_groups(s, runs_trace_id(&v->heads[h]->runs, t), marks);
+	for (size_t i = 0; r == 0 && i < f->in_heads.n; i++)
+		r = mark_groups(s, f->in_heads.ids[i], marks);
 	return r;
 }
 
@@ -138,6 +136,9 @@ int find_list_groups(struct finding *f)
 	/* Made before they are asked for. */
 	int r = asks_wholes(f->query) ? view_split_bounds(f->snapshot->view, &bounds) : 0;
 
+	/* Where nothing is asked of spans, the heads judge their traces as wholes. */
+	if (r == 0 && asks_wholes(f->query) && query_asks_spans(f->query))
+		r = snapshot_joint(f->snapshot, &f->in_heads);
 	for (uint32_t i = 0; r == 0 && i < f->snapshot->view->segment_n; i++)
 		r = list_segment(f, i);
 	if (r == 0 && f->group_n > 1)

@@ -17,6 +17,8 @@ struct head *head_new(void)
 		return NULL;
 	atomic_init(&h->refs, 1);
 	runs_init(&h->runs);
+	id_set_init(&h->joint);
+	pthread_mutex_init(&h->joint_lock, NULL);
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&h->lock, &attr);
@@ -36,6 +38,9 @@ struct head *head_unref(struct head *h)
 		return NULL;
 	runs_done(&h->runs);
 	free(h->cursors);
+	id_set_done(&h->joint);
+	free(h->places);
+	pthread_mutex_destroy(&h->joint_lock);
 	pthread_rwlock_destroy(&h->lock);
 	free(h);
 	return NULL;

@@ -8,8 +8,15 @@
 
 #include <pthread.h>
 
+#include "store/id_set.h"
 #include "store/manifest.h"
 #include "store/runs.h"
+
+/* Somewhere the head's first traces have been looked up (store/joint.h). */
+struct head_place {
+	uint64_t key;
+	uint32_t looked;
+};
 
 struct head {
 	_Atomic uint32_t refs;
@@ -24,6 +31,12 @@ struct head {
 	/* How far the feed's cursors were when it was frozen: what the log said up to seq_last. */
 	struct manifest_cursor *cursors;
 	size_t cursor_n;
+
+	/* store/joint.h: its traces that lie elsewhere, too, and where they have been looked up. */
+	pthread_mutex_t joint_lock;
+	struct id_set joint;
+	struct head_place *places;
+	size_t place_n, place_capacity;
 };
 
 /* Empty, with one reference.  NULL when out of memory. */

@@ -25,6 +25,12 @@ static bool is_id(const void *context, uint32_t value, const void *key)
 			   *(const struct trace_id *)key);
 }
 
+bool id_set_has(const struct id_set *s, struct trace_id id)
+{
+	return s->n > 0 && map_get(&s->map, hash_bytes(id.b, sizeof(id.b), s->map.seed), is_id, s,
+				   &id) != MAP_NONE;
+}
+
 int id_set_add(struct id_set *s, struct trace_id id)
 {
 	uint64_t hash = hash_bytes(id.b, sizeof(id.b), s->map.seed);

@@ -17,4 +17,6 @@ void id_set_done(struct id_set *s);
 /* 1: it is new.  0: it was there.  -ENOMEM. */
 int id_set_add(struct id_set *s, struct trace_id id);
 
+bool id_set_has(const struct id_set *s, struct trace_id id);
+
 #endif

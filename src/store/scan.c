@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "sampling/second.h"
 #include "store/id_set.h"
+#include "store/joint.h"
 #include "store/store_int.h"
 
 struct scanning {
@@ -21,6 +22,8 @@ struct scanning {
 	/* Pieces of the group at hand that are whole traces. */
 	uint32_t *pieces;
 	size_t piece_capacity;
+	/* Traces in a head that lie elsewhere, too. */
+	struct id_set in_heads;
 	/* For rows: traces in several places, and the groups of the segment at hand in which they
 	 * have rows, or may. */
 	size_t joint_n;
@@ -192,9 +195,26 @@ static int joint_wanted(const struct scanning *s, struct trace_id id)
 	return 0;
 }
 
+/* Most traces of a head lie there alone. */
+static int visit_in_head(struct scanning *s, size_t head, uint32_t trace, struct trace_id id,
+			 struct event_set *set)
+{
+	const struct runs *runs = &s->snapshot->view->heads[head]->runs;
+
+	if (id_set_has(&s->in_heads, id))
+		return visit_whole(s, id);
+	event_set_clear(set);
+	if (!runs_events(runs, s->snapshot->marks[head], trace, set))
+		return -ENOMEM;
+	if (s->scan->rows && set->n > SCAN_WHOLE_ROWS)
+		return visit_whole(s, id);
+	return set->n > 0 ? s->scan->trace(s->scan->context, id, set->refs, set->n, false) : 0;
+}
+
 static int scan_joint(struct scanning *s)
 {
 	const struct view *v = s->snapshot->view;
+	struct event_set set = {0};
 	const struct trace_id *split = NULL;
 	size_t n = 0;
 	uint32_t parts = s->scan->parts ? s->scan->parts : 1;
@@ -205,7 +225,7 @@ static int scan_joint(struct scanning *s)
 	/* Neighbours are on one thread: a group that two had open would be decoded twice. */
 	for (size_t i = r == 0 ? n * s->scan->part / parts : n;
 	     r == 0 && i < n * (s->scan->part + 1) / parts; i++) {
-		if (!in_sample(s->scan, split[i]) || snapshot_in_heads(s->snapshot, split[i]))
+		if (!in_sample(s->scan, split[i]) || id_set_has(&s->in_heads, split[i]))
 			continue;
 		r = joint_wanted(s, split[i]);
 		if (r > 0)
@@ -216,8 +236,9 @@ static int scan_joint(struct scanning *s)
 			struct trace_id id = runs_trace_id(&v->heads[h]->runs, t);
 
 			if (in_part(s->scan, id) && in_sample(s->scan, id))
-				r = visit_whole(s, id);
+				r = visit_in_head(s, h, t, id, &set);
 		}
+	event_set_done(&set);
 	return r;
 }
 
@@ -256,7 +277,7 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 		if (!in_sample(s->scan, pieces[i].id))
 			continue;
 		if (view_split_has(s->snapshot->view, pieces[i].id) ||
-		    snapshot_in_heads(s->snapshot, pieces[i].id))
+		    id_set_has(&s->in_heads, pieces[i].id))
 			continue; /* its turn comes with those like it */
 		if (!s->scan->rows && zone->continues && i == 0)
 			continue; /* shown where it begins */
@@ -269,15 +290,6 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 }
 
 /* --- rows one by one --- */
-
-static void joint_count(struct scanning *s, size_t split_n)
-{
-	const struct view *v = s->snapshot->view;
-
-	s->joint_n = split_n;
-	for (size_t h = 0; h < v->head_n; h++)
-		s->joint_n += s->snapshot->marks[h].traces;
-}
 
 static int mark_candidates(struct scanning *s, struct segment *segment, struct trace_id id)
 {
@@ -296,7 +308,6 @@ static int mark_candidates(struct scanning *s, struct segment *segment, struct t
  * next group is marked there, too. */
 static int mark_joint(struct scanning *s, struct segment *segment)
 {
-	const struct view *v = s->snapshot->view;
 	uint32_t groups = segment_info(segment)->groups;
 	const struct segment_tables *tables;
 	const struct trace_id *split;
@@ -305,7 +316,7 @@ static int mark_joint(struct scanning *s, struct segment *segment)
 
 	if (r < 0)
 		return r;
-	joint_count(s, n);
+	s->joint_n = n + s->in_heads.n;
 	if (!vec_reserve(&s->joint_groups, &s->joint_capacity, groups + 1, 1))
 		return -ENOMEM;
 	memset(s->joint_groups, s->joint_n > JOINT_LOOKED_UP, groups + 1);
@@ -313,9 +324,8 @@ static int mark_joint(struct scanning *s, struct segment *segment)
 		return 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = mark_candidates(s, segment, split[i]);
-	for (size_t h = 0; h < v->head_n; h++)
-		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++)
-			r = mark_candidates(s, segment, runs_trace_id(&v->heads[h]->runs, t));
+	for (size_t i = 0; r == 0 && i < s->in_heads.n; i++)
+		r = mark_candidates(s, segment, s->in_heads.ids[i]);
 	if (r == 0)
 		r = segment_pin(segment, &tables);
 	if (r < 0)
@@ -487,10 +497,14 @@ int snapshot_scan(const struct snapshot *snapshot, const struct scan *scan)
 	int r;
 
 	id_set_init(&s.seen);
-	r = scan->only ? scan_names(&s) : scan_groups(&s);
+	id_set_init(&s.in_heads);
+	r = scan->only || scan->apart ? 0 : snapshot_joint(snapshot, &s.in_heads);
+	if (r == 0)
+		r = scan->only ? scan_names(&s) : scan_groups(&s);
 	if (r == 0 && !scan->only)
 		r = scan->apart ? scan_heads(&s) : scan_joint(&s);
 	id_set_done(&s.seen);
+	id_set_done(&s.in_heads);
 	free(s.pieces);
 	free(s.joint_groups);
 	wanted_done(&s);
