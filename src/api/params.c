@@ -13,6 +13,7 @@ struct parser {
 	struct params *out;
 	struct store_tag *tags;
 	int64_t now_ns;
+	uint64_t limit_most;
 	struct error *error;
 };
 
@@ -108,9 +109,9 @@ static int take_limit(struct parser *p, struct slice value)
 {
 	uint64_t n;
 
-	if (slice_parse_u64(value, &n) < 0 || n < 1 || n > PARAMS_MAX_LIMIT)
+	if (slice_parse_u64(value, &n) < 0 || n < 1 || n > p->limit_most)
 		return error_set(p->error, -EINVAL, "limit: '%.*s' is not a number from 1 to %d",
-				 SLICE_ARG(slice_first(value, 100)), PARAMS_MAX_LIMIT);
+				 SLICE_ARG(slice_first(value, 100)), (int)p->limit_most);
 	p->out->query.limit = (size_t)n;
 	return 0;
 }
@@ -218,10 +219,10 @@ static int take(struct parser *p, struct slice name, struct slice value)
 			 s.best ? s.best : "", s.best ? "?" : "");
 }
 
-int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_params,
-		 struct error *error)
+static int parse(struct http_request *req, int64_t now_ns, uint64_t limit_most,
+		 struct params *ret_params, struct error *error)
 {
-	struct parser p = {req, ret_params, NULL, now_ns, error};
+	struct parser p = {req, ret_params, NULL, now_ns, limit_most, error};
 	struct slice name, value;
 	size_t at = 0;
 	int r;
@@ -235,4 +236,16 @@ int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_pa
 	if (r == -EINVAL)
 		return error_set(error, r, "the query is not percent-encoded as it should be");
 	return r;
+}
+
+int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_params,
+		 struct error *error)
+{
+	return parse(req, now_ns, PARAMS_MAX_LIMIT, ret_params, error);
+}
+
+int params_parse_export(struct http_request *req, int64_t now_ns, struct params *ret_params,
+			struct error *error)
+{
+	return parse(req, now_ns, PARAMS_MAX_EXPORT, ret_params, error);
 }

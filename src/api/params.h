@@ -6,9 +6,10 @@
 #include "http/request.h"
 #include "store/store.h"
 
-#define PARAMS_MAX_TAGS  63 /* as store/span_match.h */
-#define PARAMS_MAX_LIMIT 10000
-#define PARAMS_MAX_PARTS 4096
+#define PARAMS_MAX_TAGS   63 /* as store/span_match.h */
+#define PARAMS_MAX_LIMIT  10000
+#define PARAMS_MAX_EXPORT 1000000 /* traces of one export: it is streamed */
+#define PARAMS_MAX_PARTS  4096
 
 /* A search, read. */
 struct params {
@@ -23,6 +24,10 @@ struct params {
  * right; unknown names are refused, too, with the nearest known one.  -ENOMEM. */
 int params_parse(struct http_request *req, int64_t now_ns, struct params *ret_params,
 		 struct error *error);
+
+/* The same for an export, whose limit is another. */
+int params_parse_export(struct http_request *req, int64_t now_ns, struct params *ret_params,
+			struct error *error);
 
 /* The cursor that goes on behind this row, for "next". */
 #define CURSOR_TEXT_BYTES 80

@@ -260,7 +260,7 @@ static void export_work(struct http_request *req, struct api *api)
 	struct params params;
 	struct error error;
 	struct paged *p;
-	int r = params_parse(req, clock_wall_ns(), &params, &error);
+	int r = params_parse_export(req, clock_wall_ns(), &params, &error);
 
 	if (r == -EINVAL) {
 		api_fail(req, 400, "%s", error.text);

@@ -1,11 +1,13 @@
 /* cli/cmd_export.c - `causet export`: traces out of a server, or from one format to another. */
 #include <stdlib.h>
 
+#include "api/params.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/filter.h"
 #include "cli/formats.h"
 #include "cli/gather.h"
+#include "cli/progress.h"
 #include "cli/remote.h"
 #include "cli/sink.h"
 
@@ -23,7 +25,7 @@ static const struct option export_options[] = {
 	 .type = OPTION_INT,
 	 .fallback = "0",
 	 .min = 0,
-	 .max = 10000,
+	 .max = PARAMS_MAX_EXPORT,
 	 .doc = "at most this many traces; 0 is all",
 	 .offset = offsetof(struct export_values, limit)},
 	{.name = "file",
@@ -68,17 +70,35 @@ static int from_files(struct cli *cli, const struct export_values *v, const stru
 	return code;
 }
 
+/* What comes from a server, told on the way. */
+struct receiving {
+	struct sink *sink;
+	struct progress progress;
+};
+
+static int receive(void *context, struct slice piece)
+{
+	struct receiving *x = context;
+	int r = sink_write(x->sink, piece);
+
+	progress_update(&x->progress, x->sink->bytes, 0);
+	return r;
+}
+
 static int from_server(struct cli *cli, const struct export_values *v, const struct codec *codec,
 		       char *const *ids, int id_n, struct sink *sink)
 {
 	_cleanup_(buffer_done)
 	struct buffer query = {0};
+	struct receiving x = {sink, progress_start(cli, "export")};
 	struct http_answer answer;
 	struct remote remote;
 	int code = remote_open(cli, &remote);
 
 	if (code)
 		return code;
+	/* Not into what is exported. */
+	x.progress.shown &= sink->path || !cli->terminal;
 	if (id_n == 0) {
 		filter_query(&v->filter, &query);
 		if (v->limit) {
@@ -93,12 +113,12 @@ static int from_server(struct cli *cli, const struct export_values *v, const str
 		const char *path = id_n ? arena_printf(&cli->arena, "/api/v1/traces/%s", ids[i])
 					: "/api/v1/export";
 
-		code = path ? remote_get(&remote, cli->server, path, &query, sink_write, sink,
-					 &answer)
+		code = path ? remote_get(&remote, cli->server, path, &query, receive, &x, &answer)
 			    : cli_fail(cli, EXIT_FAILED, "out of memory");
 		if (code == EXIT_OK)
 			http_answer_done(&answer);
 	}
+	progress_end(&x.progress);
 	remote_done(&remote);
 	return code;
 }

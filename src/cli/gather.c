@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "cli/progress.h"
 #include "cli/reader.h"
 #include "wire/split.h"
 
@@ -79,6 +80,8 @@ struct stream {
 	size_t at;
 	struct gathered *into;
 	struct decode_tally tally;
+	struct progress progress;
+	uint64_t bytes;
 };
 
 static int stream_decode(struct stream *s, struct slice request)
@@ -129,6 +132,8 @@ static int stream_write(void *context, struct slice piece)
 		s->at = 0;
 	}
 	buffer_slice(&s->window, piece);
+	s->bytes += piece.n;
+	progress_update(&s->progress, s->bytes, 0);
 	return s->window.failed ? -ENOMEM : stream_cut(s, false);
 }
 
@@ -138,7 +143,9 @@ int gather_trace(struct cli *cli, const char *id, struct gathered *ret)
 	struct buffer path = {0};
 	_cleanup_(buffer_done)
 	struct buffer query = {0};
-	struct stream s = {.codec = codec_find(SLICE("events")), .into = ret};
+	struct stream s = {.codec = codec_find(SLICE("events")),
+			   .into = ret,
+			   .progress = progress_start(cli, "trace")};
 	struct http_answer answer;
 	struct remote remote;
 	int code = remote_open(cli, &remote);
@@ -156,6 +163,7 @@ int gather_trace(struct cli *cli, const char *id, struct gathered *ret)
 		if (stream_cut(&s, true) < 0)
 			code = cli_fail(cli, EXIT_FAILED, "%s: the answer is damaged", cli->server);
 	}
+	progress_end(&s.progress);
 	add_tally(ret, &s.tally);
 	remote_done(&remote);
 	buffer_done(&s.window);

@@ -135,6 +135,21 @@ def test_exports_can_be_read_again(run, shop, tmp_path):
     assert {span['traceId'] for span in json.loads(converted.stdout)} == {SHOP_ID}
 
 
+def test_an_export_has_as_many_traces_as_are_asked_for_however_many(run, server):
+    spans = [{'traceId': f'{i + 1:032x}', 'spanId': f'{1:016x}', 'name': 'n', 'startTimeUnixNano': str(1700000000000000000 + i)} for i in range(12000)]
+    body = {'resourceSpans': [{'resource': {}, 'scopeSpans': [{'spans': spans}]}]}
+    assert server.request('/v1/traces', 'otlp-http', json.dumps(body).encode(), {'Content-Type': 'application/json'})[0] == 200
+
+    def ids(*arguments):
+        lines = run('export', '--format', 'otlp-json', *arguments, server=server).stdout.splitlines()
+        return {span['traceId'] for line in lines for r in json.loads(line)['resourceSpans'] for s in r['scopeSpans'] for span in s['spans']}
+    assert ids() == {s['traceId'] for s in spans}
+    assert ids('--limit', '10500') == {s['traceId'] for s in spans[-10500:]}
+    assert run('export', '--limit', '1000001', server=server).returncode == 2
+    assert server.request('/api/v1/export?limit=1000001')[0] == 400
+    assert server.request('/api/v1/traces?limit=10001')[0] == 400
+
+
 def test_an_export_that_fails_leaves_the_file_alone(run, shop, tmp_path):
     (tmp_path / 'kept').write_text('old')
     assert run('export', 'ffff', '-o', tmp_path / 'kept', '--format', 'otlp', server=shop).returncode == 3
