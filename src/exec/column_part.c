@@ -38,7 +38,7 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 		return false;
 	if (follow_segment(w, segment) < 0)
 		return true; /* and fails there, with the reason */
-	if (!w->shapes->possible)
+	if (!w->shapes->possible || w->shapes->counted)
 		return false;
 	zone = tables_zone(w->shapes->tables, group);
 	/* A piece without a time counts as 0, and has no row in any range. */

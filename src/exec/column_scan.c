@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "exec/column_totals.h"
 
 /* What is known of a segment's shapes. */
 enum making { MAKING_NOT, MAKING_NOW, MADE };
@@ -170,6 +171,32 @@ static int work_on(struct column_scan *s, struct column_worker *w)
 	return r == 0 ? column_worker_end(w) : r;
 }
 
+/* Segments that need not be looked into. */
+static void *work_totals(void *argument)
+{
+	struct column_scan *s = argument;
+	const struct view *view = s->run->options->snapshot->view;
+	struct grouping *exact = &s->exacts[atomic_fetch_add(&s->next_thread, 1)];
+	int r = shapes_ahead(s), none = 0;
+	uint32_t i;
+
+	while (r == 0 && (i = atomic_fetch_add(&s->next_totals, 1)) < view->segment_n) {
+		if (!query_meets(s->run, view->segments[i]->segment))
+			continue;
+		r = budget_check(&s->run->budget);
+		if (r == 0)
+			r = shapes_get(s, i);
+		if (r == 0 && s->shapes[i]->possible)
+			r = column_totals_add(s, s->shapes[i], exact);
+		if (r > 0)
+			s->shapes[i]->counted = true;
+		r = MIN(r, 0);
+	}
+	if (r < 0)
+		atomic_compare_exchange_strong(&s->failed, &none, r);
+	return NULL;
+}
+
 static void *work(void *argument)
 {
 	struct column_scan *s = argument;
@@ -217,17 +244,25 @@ static int merge(struct column_scan *s)
 	return r == 0 && s->exact ? merge_exacts(s) : r;
 }
 
-int column_scan_run(struct column_scan *s)
+static int on_all_threads(struct column_scan *s, void *(*run)(void *))
 {
 	pthread_t threads[RUN_THREADS_MOST];
 	unsigned started = 0;
-	int r;
 
-	while (started + 1 < s->thread_n && pthread_create(&threads[started], NULL, work, s) == 0)
+	atomic_store(&s->next_thread, 0);
+	while (started + 1 < s->thread_n && pthread_create(&threads[started], NULL, run, s) == 0)
 		started++;
-	work(s); /* what got no thread is done here */
+	run(s); /* what got no thread is done here */
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-	r = atomic_load(&s->failed);
+	return atomic_load(&s->failed);
+}
+
+int column_scan_run(struct column_scan *s)
+{
+	int r = column_totals_fit(s) ? on_all_threads(s, work_totals) : 0;
+
+	if (r == 0)
+		r = on_all_threads(s, work);
 	return r < 0 ? r : merge(s);
 }

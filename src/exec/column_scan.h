@@ -43,7 +43,7 @@ struct column_scan {
 	struct column_part parts[COLUMN_PARTS];
 	struct grouping *exacts; /* [thread] */
 	unsigned thread_n;
-	_Atomic uint32_t next, next_segment, next_thread;
+	_Atomic uint32_t next, next_segment, next_thread, next_totals;
 	_Atomic int failed; /* the first reason */
 };
 

@@ -62,6 +62,8 @@ struct column_shapes {
 	bool native;     /* begins and ends are events of their own */
 	/* Something here is sampled, or may be: weights must be looked for. */
 	bool weighted;
+	/* Its totals are in the answer: no row is looked at.  Settled before rows are. */
+	bool counted;
 	struct arena arena;
 };
 

@@ -28,7 +28,8 @@ enum query_rule {
 	RULE_TOP_N = 1 << 3,       /* Limit behind OrderBy keeps so many rows */
 	RULE_PRUNE = 1 << 4,       /* traces without a possible member are not looked at */
 	RULE_COLUMNS = 1 << 5,     /* the column path, and light views of traces */
-	RULES_ALL = (1 << 6) - 1
+	RULE_TOTALS = 1 << 6,      /* whole segments by their totals */
+	RULES_ALL = (1 << 7) - 1
 };
 
 #define QUERY_DEFAULT_MEMORY ((size_t)1 << 30)

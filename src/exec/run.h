@@ -31,9 +31,10 @@ struct query_at {
 
 	/* Statistics: any thread adds. */
 	_Atomic uint64_t traces, rows, traces_pruned, segments, tuples_packed;
-	_Atomic bool clock_rule; /* an answer leaned on a clock: W102 */
-	_Atomic bool estimated;  /* a weight was not 1 */
-	_Atomic bool giants;     /* a trace was too large for what was asked of it */
+	_Atomic uint64_t totalled; /* segments counted by their totals */
+	_Atomic bool clock_rule;   /* an answer leaned on a clock: W102 */
+	_Atomic bool estimated;    /* a weight was not 1 */
+	_Atomic bool giants;       /* a trace was too large for what was asked of it */
 };
 
 /* May spans of the segment begin in the range? */

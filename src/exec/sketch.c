@@ -125,6 +125,33 @@ bool sketch_add_places(struct sketch *s, struct arena *arena, const uint16_t *pl
 	return true;
 }
 
+bool sketch_add_counts(struct sketch *s, struct arena *arena, uint32_t first,
+		       const uint32_t *counts, size_t n, int64_t low, int64_t high)
+{
+	double *bins;
+
+	s->min = MIN(s->min, (double)low);
+	s->max = MAX(s->max, (double)high);
+	if (n > 0 && first == 0) {
+		s->zero += counts[0];
+		s->weight += counts[0];
+		first++;
+		counts++;
+		n--;
+	}
+	if (high == 0 || n == 0)
+		return true;
+	if (!bin_get(s, arena, SKETCH_PLACE_ONE + (int32_t)(first + n) - 2) ||
+	    !bin_get(s, arena, SKETCH_PLACE_ONE + (int32_t)first - 1))
+		return false;
+	bins = s->bins + (SKETCH_PLACE_ONE + (int32_t)first - 1 - s->first);
+	for (size_t i = 0; i < n; i++) {
+		bins[i] += counts[i];
+		s->weight += counts[i];
+	}
+	return true;
+}
+
 bool sketch_add_whole(struct sketch *s, struct arena *arena, const int64_t *numbers, size_t n)
 {
 	uint16_t places[256];

@@ -49,6 +49,10 @@ static inline uint16_t sketch_place(int64_t number)
 bool sketch_add_places(struct sketch *s, struct arena *arena, const uint16_t *places, size_t n,
 		       int64_t low, int64_t high);
 
+/* The same for neighbouring places from `first` on, of which there are counts[i] each. */
+bool sketch_add_counts(struct sketch *s, struct arena *arena, uint32_t first,
+		       const uint32_t *counts, size_t n, int64_t low, int64_t high);
+
 bool sketch_merge(struct sketch *to, struct arena *arena, const struct sketch *from);
 
 /* The number below which the share q of the weight lies, 0 ≤ q ≤ 1; NaN if there is none. */

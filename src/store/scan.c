@@ -337,6 +337,18 @@ static int mark_joint(struct scanning *s, struct segment *segment)
 	return 0;
 }
 
+int snapshot_is_joint(const struct snapshot *snapshot, struct segment *segment)
+{
+	const struct scan scan = {0};
+	struct scanning s = {.snapshot = snapshot, .scan = &scan};
+	int r = mark_joint(&s, segment);
+
+	if (r == 0 && s.joint_n > 0)
+		r = memchr(s.joint_groups, 1, segment_info(segment)->groups) != NULL;
+	free(s.joint_groups);
+	return r;
+}
+
 /* One group of the part's share. */
 static int scan_one(struct scanning *s, struct segment *segment, uint32_t number,
 		    struct segment_group **g)

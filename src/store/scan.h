@@ -52,6 +52,10 @@ struct scan {
 	void *context;
 };
 
+/* May the segment have rows of traces that lie in several places: in other segments, in a head?
+ * 1, 0, negative errno.  Where there are many such traces it is 1 without looking. */
+int snapshot_is_joint(const struct snapshot *snapshot, struct segment *segment);
+
 /* 0, what a callback returned, or a negative errno. */
 int snapshot_scan(const struct snapshot *s, const struct scan *scan);
 
