@@ -449,7 +449,8 @@ static void every_way_of_running_gives_the_naive_answer(void **state)
 					RULE_PROJECTION,
 					RULE_SELECTION,
 					RULE_AGGREGATION,
-					RULE_COLUMNS,   RULE_TOTALS};
+					RULE_COLUMNS,
+					RULE_TOTALS};
 	const char *rounds = getenv("QUERY_ROUNDS"), *seed = getenv("QUERY_SEED");
 	uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
 
