@@ -11,6 +11,7 @@
 #include "store/attr_text.h"
 #include "wire/base64.h"
 #include "wire/json_reader.h"
+#include "wire/value_text.h"
 
 /* A span of a trace may begin so much later than the trace and still be found by its own start. */
 #define SLACK_NS (600 * NS_PER_S)
@@ -80,6 +81,12 @@ static bool is_made(struct slice key)
 	       slice_eq(key, SLICE("w3c.tracestate")) || slice_starts(key, SLICE("otel."));
 }
 
+/* Lists and objects are shown as JSON; the store compares scalars alone. */
+static bool is_nested(struct slice value)
+{
+	return value.n >= 2 && (value.p[0] == '[' || value.p[0] == '{');
+}
+
 static bool pick_fits(void *context, const struct event_ref *refs, size_t n)
 {
 	return jaeger_question_fits(context, refs, n);
@@ -102,7 +109,7 @@ void jaeger_question_pick(struct jaeger_question *q, struct trace_pick *pick)
 		if (slice_eq(q->tags[i].key, SLICE("error")) &&
 		    slice_eq(q->tags[i].value, SLICE("true")))
 			query.errors = true;
-		if (!is_made(q->tags[i].key))
+		if (!is_made(q->tags[i].key) && !is_nested(q->tags[i].value))
 			q->pushed[query.tag_n++] = q->tags[i];
 	}
 	pick->query = query;
@@ -143,13 +150,28 @@ int jaeger_kind_parse(struct slice text, int32_t *ret_kind)
 	return -EINVAL;
 }
 
+static bool nested_is(const struct batch *b, const struct attr *a, struct slice text)
+{
+	struct buffer shown = {0};
+	struct json_writer w = json_write(&shown);
+	bool same;
+
+	if (!is_nested(text) || (a->type != VALUE_ARRAY && a->type != VALUE_KVLIST))
+		return false;
+	value_put_json(&w, b, a);
+	same = !shown.failed && slice_eq(buffer_get(&shown), text);
+	buffer_done(&shown);
+	return same;
+}
+
 /* Every attribute with this key counts, not only the last. */
 static bool range_has(const struct batch *b, struct attr_range range, const struct store_tag *tag)
 {
 	for (uint32_t i = 0; i < range.count; i++) {
 		const struct attr *a = &b->attrs[range.first + i];
 
-		if (slice_eq(batch_text(b, a->key), tag->key) && attr_is(b, a, tag->value))
+		if (slice_eq(batch_text(b, a->key), tag->key) &&
+		    (attr_is(b, a, tag->value) || nested_is(b, a, tag->value)))
 			return true;
 	}
 	return false;

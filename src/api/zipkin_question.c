@@ -172,7 +172,9 @@ struct store_query zipkin_question_query(struct zipkin_question *q)
 
 	/* The store wants everything on one span, Zipkin does not: so one thing is asked for. */
 	for (size_t i = 0; i < q->wanted_n && query.tag_n == 0; i++) {
-		if (q->wanted[i].value.n == 0 || is_made(q->wanted[i].key))
+		/* Lists and objects are tags of JSON; the store compares scalars alone. */
+		if (q->wanted[i].value.n == 0 || is_made(q->wanted[i].key) ||
+		    q->wanted[i].value.p[0] == '[' || q->wanted[i].value.p[0] == '{')
 			continue;
 		q->pushed = (struct store_tag){q->wanted[i].key, q->wanted[i].value};
 		query.tags = &q->pushed;

@@ -211,3 +211,36 @@ def test_dependencies_are_the_same(world):
     _, answer = world.server.get(f'/api/v2/dependencies?endTs={end}&lookback=86400000', 'zipkin')
     between = {(d['parent'], d['child']): d['callCount'] for d in answer if d['parent'] != d['child']}
     assert between == {pair: n for pair, n in calls.items() if pair[0] != pair[1]}
+
+
+def test_what_is_shown_can_be_searched_by_the_tools_own_rules(causet, tmp_path):
+    """Lists are shown as JSON; Zipkin's name, tag and duration may each be of another span of the service; what takes less
+    than a microsecond counts as one."""
+    start = 1_700_000_000_000_000_000
+    listed = {'key': 'l', 'value': {'arrayValue': {'values': [{'stringValue': 'x'}, {'intValue': '2'}]}}}
+    tagged = {'key': 'k', 'value': {'stringValue': 'v'}}
+
+    def one(trace, number, name, duration, *attributes):
+        return {'traceId': f'{trace:032x}', 'spanId': f'{number:016x}', 'name': name, 'startTimeUnixNano': str(start),
+                'endTimeUnixNano': str(start + duration), 'attributes': list(attributes)}
+    spans = [one(1, 1, 'named', 5_000_000), one(1, 2, 'slow', 900_000_000), one(1, 3, 'tagged', 1_000_000, tagged),
+             one(2, 1, 'listed', 1_000_000, listed), one(3, 1, 'short', 300)]
+    body = {'resourceSpans': [{'resource': {'attributes': [{'key': 'service.name', 'value': {'stringValue': 's'}}]},
+                               'scopeSpans': [{'spans': spans}]}]}
+    with Server(causet, tmp_path) as server:
+        assert server.request('/v1/traces', 'otlp-http', json.dumps(body).encode(), {'Content-Type': 'application/json'})[0] == 200
+
+        def jaeger(**parameters):
+            path = '/api/traces?' + urllib.parse.urlencode({'service': 's', 'start': start // 1000 - 1000, 'end': start // 1000 + 1000, **parameters})
+            return sorted(int(t['traceID'], 16) for t in json.loads(server.request(path)[2])['data'])
+
+        def zipkin(**parameters):
+            path = '/api/v2/traces?' + urllib.parse.urlencode({'serviceName': 's', 'endTs': start // 1_000_000 + 1, 'lookback': 1000, **parameters})
+            return sorted(int(t[0]['traceId'], 16) for t in json.loads(server.request(path, 'zipkin')[2]))
+        assert jaeger(tags='{"l":"[\\"x\\",2]"}') == [2] and jaeger(tags='{"l":"[\\"x\\"]"}') == []
+        assert jaeger(minDuration='800ms') == [1] and jaeger(minDuration='800ms', operation='named') == []
+        assert jaeger(maxDuration='1us') == [3] and jaeger(minDuration='1ms', maxDuration='1ms') == [1, 2]
+        assert zipkin(annotationQuery='l=["x",2]') == [2]
+        assert zipkin(spanName='named', annotationQuery='k=v') == [1] and zipkin(spanName='named', minDuration=800_000) == [1]
+        assert zipkin(annotationQuery='k=v', minDuration=800_000) == [1] and zipkin(annotationQuery='k=v', minDuration=901_000) == []
+        assert zipkin(minDuration=1, maxDuration=1) == [3] and zipkin(minDuration=1) == [1, 2, 3]
