@@ -19,6 +19,9 @@
 #include "core/clock.h"
 #include "store/compact_int.h"
 
+/* Of zstd: what is merged is not merged again soon, and nobody waits for it. */
+#define MERGE_LEVEL 9
+
 static void merge_done(struct merge *m)
 {
 	segment_writer_abort(m->writer);
@@ -215,7 +218,8 @@ int merge_trace_write(struct merge *m, size_t first)
 
 static int rows_write(struct merge *m)
 {
-	const struct segment_options options = {.values = m->engine->options.segment_values};
+	const struct segment_options options = {.values = m->engine->options.segment_values,
+						.level = MERGE_LEVEL};
 	int r = segment_writer_new(m->engine->fs, m->engine->dir, m->number, &options, &m->writer);
 
 	for (size_t i = 0; r == 0 && i < m->trace_n; i++)

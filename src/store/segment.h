@@ -47,7 +47,7 @@ struct segment_info {
 
 struct segment_options {
 	uint32_t group_rows; /* 0: SEGMENT_GROUP_ROWS */
-	int level;           /* zstd's, 0: 4 */
+	int level;           /* zstd's, 0: that of a new codec */
 	uint32_t values; /* strings, shapes, …: at most so many of each; 0: 16 M, as readers do */
 };
 
