@@ -73,8 +73,8 @@ struct api_sent {
 };
 struct api_sent api_ingest_stop(struct api_ingest *ingest);
 
-/* Many readers that ask one question after the other, in a process of its own that gives way to
- * everything: they stand for other machines. */
+/* Many readers that ask one question after the other, in a process of its own.  What it takes of
+ * the processors counts against the server. */
 struct api_readers;
 struct api_readers *api_readers_start(const struct server *server, const struct api_facts *facts,
 				      unsigned n);

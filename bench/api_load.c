@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/rng.h"
-#include "base/share.h"
 #include "base/vec.h"
 #include "bench/api.h"
 #include "bench/source.h"
@@ -319,7 +318,6 @@ static void read_on(struct reading *r, unsigned n, int parent)
 	struct reader *readers = calloc(n, sizeof(*readers));
 	struct pollfd end = {.fd = parent, .events = POLLIN};
 
-	share_give_way(0);
 	r->multi = curl_multi_init();
 	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)READERS_MOST);
 	for (size_t i = 0; i < api_question_n && r->question_n < ARRAY_SIZE(r->questions); i++)

@@ -226,7 +226,9 @@ static void test_work(struct http_request *req, struct api *api)
 				      .catalog = api->catalog,
 				      .to_ns = clock_wall_ns(),
 				      .time_ns = MIN(TEST_NS, limits->time_ns),
-				      .memory_bytes = limits->memory_bytes};
+				      .memory_bytes = limits->memory_bytes,
+				      .cancel = http_request_cancel_flag(req),
+				      .share = api->share};
 	struct alert_answer answer = {0};
 	struct query *query = NULL;
 	struct error error = {0};

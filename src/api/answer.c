@@ -141,6 +141,12 @@ void api_fail_errno(struct http_request *req, int error)
 {
 	if (error == -ENOMEM)
 		api_fail(req, 503, "out of memory; try again later");
+	else if (error == -ETIMEDOUT)
+		api_fail(req, 503,
+			 "stopped, as it took longer than a question may: ask about a shorter "
+			 "time, or filter by service or name");
+	else if (error == -ECANCELED)
+		api_fail(req, 503, "the client has gone"); /* nobody reads it */
 	else
 		api_fail(req, 500, "%s", strerror(-error));
 }

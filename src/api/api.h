@@ -37,8 +37,9 @@ struct api {
 	struct store *store;
 	struct ingest *ingest;
 	struct catalog *catalog;
-	const char *data;  /* the server's folder */
-	struct pool *pool; /* does what walks through the store */
+	const char *data;    /* the server's folder */
+	struct pool *pool;   /* does what walks through the store */
+	struct share *share; /* of the processors, that questions have; may be NULL */
 	struct query_jobs *queries;
 	struct span_consumer *spans; /* NULL: no span metrics */
 	struct mcp_door *mcp;        /* NULL: off */
@@ -78,10 +79,16 @@ void api_dispatch(struct http_request *req, void *context);
 void api_fail(struct http_request *req, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Runs `work` on a thread of the pool, or answers 503 when too much is waiting. */
+struct leash;
+
+/* The leash of a request that is being answered, which the calling thread holds until leash_end():
+ * it is stopped when the client goes or a query's time is over. */
+void api_leash_begin(struct leash *l, struct http_request *req);
+
+/* Runs `work` on a thread of the pool, on such a leash, or answers 503 when too much is waiting. */
 void api_work(struct http_request *req, void (*work)(struct http_request *req, struct api *api));
 
-/* 503 for a lack of memory, 500 for the rest. */
+/* 503 for a lack of memory, or of time, or when the client has gone; 500 for the rest. */
 void api_fail_errno(struct http_request *req, int error);
 
 #endif

@@ -1,8 +1,11 @@
 /* api/dispatch.c - a request's way: which route, who asks, may they, and then the handler. */
 #include <errno.h>
 
+#include "api/query_jobs.h"
 #include "api/routes.h"
 #include "base/cleanup.h"
+#include "base/leash.h"
+#include "core/clock.h"
 
 #define HINT_BYTES 400
 
@@ -139,15 +142,26 @@ struct api_work {
 	void (*work)(struct http_request *req, struct api *api);
 };
 
+void api_leash_begin(struct leash *l, struct http_request *req)
+{
+	struct api *api = api_request(req)->api;
+
+	leash_begin(l, api->share, http_request_cancel_flag(req),
+		    clock_mono_ns() + query_jobs_limits(api->queries)->time_ns);
+}
+
 static void work_run(struct pool_job *job)
 {
 	struct api_work *w = container_of(job, struct api_work, job);
 	struct http_request *req = w->req;
+	struct leash leash;
 
+	api_leash_begin(&leash, req);
 	if (http_request_cancelled(req))
 		api_fail(req, 503, "the client has gone"); /* nobody reads it */
 	else
 		w->work(req, api_request(req)->api);
+	leash_end(&leash);
 }
 
 void api_work(struct http_request *req, void (*work)(struct http_request *req, struct api *api))

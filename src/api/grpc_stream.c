@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 
 enum stage { READING, WORKING, WAITING, ENDED };
 
@@ -44,6 +45,13 @@ void grpc_end_errno(struct grpc_end *end, int error)
 	} else if (error == -E2BIG) {
 		end->status = GRPC_RESOURCE_EXHAUSTED;
 		snprintf(end->message, sizeof(end->message), "more than can be shown at once");
+	} else if (error == -ETIMEDOUT) {
+		end->status = GRPC_DEADLINE_EXCEEDED;
+		snprintf(end->message, sizeof(end->message),
+			 "it took longer than a question may: ask about a shorter time");
+	} else if (error == -ECANCELED) {
+		end->status = GRPC_CANCELLED;
+		snprintf(end->message, sizeof(end->message), "the client has gone");
 	} else {
 		end->status = GRPC_INTERNAL;
 		snprintf(end->message, sizeof(end->message), "%s", strerror(-error));
@@ -97,9 +105,8 @@ static int send_message(struct answer *a)
 	return r;
 }
 
-static void answer_run(struct pool_job *job)
+static void answer_make(struct answer *a)
 {
-	struct answer *a = container_of(job, struct answer, job);
 	struct grpc_end end = {.status = GRPC_OK};
 	int r;
 
@@ -129,6 +136,16 @@ static void answer_run(struct pool_job *job)
 	}
 	end_stage(a);
 	finish(a, &end);
+}
+
+static void answer_run(struct pool_job *job)
+{
+	struct answer *a = container_of(job, struct answer, job);
+	struct leash leash;
+
+	api_leash_begin(&leash, a->req);
+	answer_make(a);
+	leash_end(&leash);
 }
 
 /* Hands the answer to a worker; the stage is WORKING. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api/query_jobs.h"
+#include "base/share.h"
 #include "core/clock.h"
 #include "feature/alert_consumer.h"
 #include "ingest/ingest.h"
@@ -201,17 +202,21 @@ static void store_metrics(struct page *p, struct store *store)
 		disk_metrics(p, &s);
 }
 
-static void pool_metrics(struct page *p, struct pool *pool)
+static void pool_metrics(struct page *p, struct pool *pool, const struct share *share)
 {
 	struct pool_stats s = pool_stats(pool);
 
 	counter(p, "causet_api_jobs_total", "Questions answered by worker threads.", s.done);
 	counter(p, "causet_api_jobs_refused_total",
 		"Questions refused because too many were waiting.", s.refused);
-	counter(p, "causet_api_jobs_gave_way_total",
-		"Questions answered at the least priority, because many were asked or it took "
-		"long.",
-		s.gave_way);
+	if (share) {
+		counter(p, "causet_api_waits_total",
+			"Times that a question was kept waiting because ingest needed the "
+			"processors.",
+			atomic_load(&share->waits));
+		counter(p, "causet_api_waited_milliseconds_total", "How long, in all.",
+			atomic_load(&share->waited_ns) / NS_PER_MS);
+	}
 	gauge(p, "causet_api_jobs_waiting", "Questions waiting for a worker thread.", s.waiting);
 	gauge(p, "causet_api_jobs_running", "Questions being answered.", s.running);
 }
@@ -317,7 +322,7 @@ void metrics_write(struct api *api, bool openmetrics, struct buffer *out)
 	if (api->ingest)
 		ingest_metrics(&p, ingest_counters(api->ingest));
 	store_metrics(&p, api->store);
-	pool_metrics(&p, api->pool);
+	pool_metrics(&p, api->pool, api->share);
 	if (api->queries)
 		query_metrics(&p, api->queries);
 	if (api->alerts)

@@ -6,22 +6,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "api/api.h"
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/rng.h"
-#include "base/share.h"
 #include "core/clock.h"
-#include "exec/query.h"
 
-#define HELPERS     4                 /* at most, as far as accounts go */
 #define STACK_BYTES ((size_t)8 << 20) /* plans and expressions are walked by recursion */
 
 struct query_jobs {
 	struct query_limits limits;
 	struct share *share;
-	_Atomic int64_t prompt; /* queries at ordinary priority, or that were when they began */
 	struct query_pages *pages;
 	struct query_counters counters;
 	pthread_mutex_t lock;
@@ -142,22 +138,11 @@ static void *job_main(void *argument)
 	struct query_job *job = argument;
 	struct http_request *req = job->req;
 	struct query_jobs *j = job->jobs;
-	struct share *share = j->share;
+	struct leash leash;
 
-	/* A few at a time: what many take before anybody has counted it is more than the share. */
-	if (share && (atomic_fetch_add(&j->prompt, 1) >= share->processors ||
-		      !share_left(share, clock_mono_ns()))) {
-		atomic_fetch_sub(&j->prompt, 1);
-		share_give_way(gettid());
-		share = NULL;
-	}
+	leash_begin(&leash, j->share, job->cancel, 0);
 	job->run(job);
-	/* Helpers have taken about as much, and all of them gave way when it was no light query. */
-	if (share) {
-		share_take(share, MIN(share_thread_ns(), QUERY_PROMPT_NS) *
-					  MIN(share->processors, HELPERS));
-		atomic_fetch_sub(&j->prompt, 1);
-	}
+	leash_end(&leash);
 	leave(job->jobs, job);
 	free(job);
 	http_request_unref(req);

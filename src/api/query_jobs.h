@@ -1,8 +1,7 @@
 /* api/query_jobs.h - queries that run: who asked, under which name, how many, and how to stop one.
  *
- * Each runs on a thread of its own, which it keeps until it ends: after a while its threads give
- * way to everything else (query_run.gives_way), for good, so no pool could use them again.  How
- * many run at once is limited, for each owner and in all.  Any thread may call anything here. */
+ * Each runs on a thread of its own, on a leash (base/leash.h).  How many run at once is limited,
+ * for each owner and in all.  Any thread may call anything here. */
 #ifndef CAUSET_API_QUERY_JOBS_H
 #define CAUSET_API_QUERY_JOBS_H
 
@@ -54,8 +53,7 @@ struct query_job {
 	void (*run)(struct query_job *job);
 };
 
-/* `share` is borrowed: when nothing of it is left, queries have the least priority from their
- * start.  May be NULL. */
+/* `share` is borrowed: queries have their part of it.  May be NULL. */
 struct query_jobs *query_jobs_new(const struct query_limits *limits, struct share *share);
 
 /* Cancels what runs, waits for it, frees.  NULL is fine. */

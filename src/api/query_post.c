@@ -210,7 +210,6 @@ static int run(struct answering *a, struct query_stats *stats, struct error *err
 		.sent = q->files,
 		.sent_n = q->file_n,
 		.rows_most = q->stream && q->limited ? q->limit : 0,
-		.gives_way = true,
 		.cancel = a->job->cancel,
 		.begin = on_begin,
 		.row = on_row,

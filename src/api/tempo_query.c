@@ -68,7 +68,6 @@ int tempo_query_run(struct tempo_query *t, struct query_run *run, struct query_s
 	run->time_ns =
 		MAX(limits->time_ns - (clock_mono_ns() - t->job->began_ns), (int64_t)1000000);
 	run->memory_bytes = limits->memory_bytes;
-	run->gives_way = true;
 	run->cancel = t->job->cancel;
 	r = query_run(t->query, run, ret_stats, error);
 	if (r < 0 && atomic_load(t->job->cancel))

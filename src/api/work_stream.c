@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 
 struct work_stream {
 	struct pool_job job;
 	struct pool *pool;
+	struct share *share;
 	struct http_request *req; /* holds a reference */
 	struct work_pieces pieces;
 
@@ -29,15 +31,18 @@ static void stream_free(struct work_stream *s)
 	free(s);
 }
 
-static void piece_make(struct work_stream *s)
+static void piece_make(struct work_stream *s, bool on_loop)
 {
 	struct buffer out = {0};
+	struct leash leash;
 	bool closed;
 	int r;
 
+	leash_begin(&leash, on_loop ? NULL : s->share, http_request_cancel_flag(s->req), 0);
 	do {
 		r = s->pieces.next(s->pieces.state, &out);
 	} while (r > 0 && out.n == 0 && !out.failed && !http_request_cancelled(s->req));
+	leash_end(&leash);
 	pthread_mutex_lock(&s->lock);
 	buffer_done(&s->ready); /* empty: pieces are made one at a time */
 	s->ready = out;
@@ -54,7 +59,7 @@ static void piece_make(struct work_stream *s)
 
 static void piece_run(struct pool_job *job)
 {
-	piece_make(container_of(job, struct work_stream, job));
+	piece_make(container_of(job, struct work_stream, job), false);
 }
 
 /* With `busy` set.  Where too many questions wait, this one takes its turn here: an answer that has
@@ -63,7 +68,7 @@ static void piece_begin(struct work_stream *s)
 {
 	s->job = (struct pool_job){.run = piece_run};
 	if (pool_submit(s->pool, &s->job) < 0)
-		piece_make(s);
+		piece_make(s, true);
 }
 
 static enum http_pull stream_pull(void *context, struct buffer *out)
@@ -112,8 +117,10 @@ void work_stream_send(struct http_request *req, struct api *api, const char *con
 		api_fail_errno(req, -ENOMEM);
 		return;
 	}
-	*s = (struct work_stream){
-		.pool = api->pool, .req = http_request_ref(req), .pieces = *pieces};
+	*s = (struct work_stream){.pool = api->pool,
+				  .share = api->share,
+				  .req = http_request_ref(req),
+				  .pieces = *pieces};
 	pthread_mutex_init(&s->lock, NULL);
 	http_reply_stream(req, 200, content_type, &stream);
 }

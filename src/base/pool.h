@@ -2,20 +2,14 @@
  *
  * Jobs wait in one bounded queue, first come first served; a full queue is said at once, so that
  * the caller can answer "try later" instead of piling up work.
- *
- * With a share (base/share.h) jobs run at ordinary priority while something of it is left, and at
- * the least one otherwise; a job that takes long loses its priority on the way. */
+ */
 #ifndef CAUSET_BASE_POOL_H
 #define CAUSET_BASE_POOL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/share.h"
-
 struct pool;
-
-#define POOL_PATIENCE_NS (100 * 1000000L) /* a job that runs for longer gives way to others */
 
 /* Embedded in whatever the job works on; the pool's from pool_submit() until run() is called, the
  * owner's from then on. */
@@ -26,13 +20,11 @@ struct pool_job {
 
 struct pool_stats {
 	uint64_t done, refused; /* jobs */
-	uint64_t gave_way;      /* jobs that had the least priority, at the end */
 	size_t waiting, running;
 };
 
-/* Starts `threads` threads; at most `queue` jobs wait.  `share` is borrowed, or NULL: then all jobs
- * run at ordinary priority.  -ENOMEM, -EAGAIN from the system. */
-int pool_start(size_t threads, size_t queue, struct share *share, struct pool **ret_pool);
+/* Starts `threads` threads; at most `queue` jobs wait.  -ENOMEM, -EAGAIN from the system. */
+int pool_start(size_t threads, size_t queue, struct pool **ret_pool);
 
 /* 0, or -EBUSY when the queue is full (the job stays the caller's).  Any thread. */
 int pool_submit(struct pool *pool, struct pool_job *job);

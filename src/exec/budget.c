@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/share.h"
+#include "base/leash.h"
 
 static int64_t now_ns(void)
 {
@@ -52,6 +52,9 @@ int budget_check(struct budget *b)
 		return r;
 	if (b->cancel && atomic_load_explicit(b->cancel, memory_order_relaxed))
 		return budget_stop(b, -ECANCELED);
+	r = leash_check();
+	if (r < 0)
+		return budget_stop(b, r);
 	if (b->end_ns || b->give_way_ns || b->tick) {
 		int64_t now = now_ns();
 

@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/leash.h"
 
 struct budget {
 	const _Atomic bool *cancel; /* may be NULL */
+	struct leash *leash;        /* what helping threads hold; may be NULL */
 	int64_t time_ns;            /* allowed; 0: any */
 	int64_t end_ns;             /* by the monotonic clock; 0: none */
 	int64_t give_way_ns;        /* likewise; 0: never */
@@ -33,7 +35,8 @@ void budget_init(struct budget *b, const _Atomic bool *cancel, int64_t time_ns, 
 
 /* From after_ns on, each thread that asks budget_check() is given the least priority there is, for
  * as long as it lives: what has taken so long is not urgent, and others may be.  A thread cannot
- * take that back, so it must not be one that is needed for anything else. */
+ * take that back, so it must not be one that is needed for anything else, nor one that shares a
+ * lock with what is urgent: a server's queries have a leash instead. */
 void budget_give_way(struct budget *b, int64_t after_ns);
 
 /* Calls tick(context) about so often from budget_check(), on the thread that calls this function;

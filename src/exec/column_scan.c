@@ -201,6 +201,7 @@ static void *work(void *argument)
 {
 	struct column_scan *s = argument;
 	struct column_worker *w = NULL;
+	bool held = leash_hold(s->run->budget.leash);
 	int none = 0;
 	int r = column_worker_new(s, &s->exacts[atomic_fetch_add(&s->next_thread, 1)], &w);
 
@@ -209,6 +210,8 @@ static void *work(void *argument)
 	column_worker_free(w);
 	if (r < 0)
 		atomic_compare_exchange_strong(&s->failed, &none, r);
+	if (held)
+		leash_drop();
 	return NULL;
 }
 

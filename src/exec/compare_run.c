@@ -253,6 +253,7 @@ static int on_group(void *context, struct segment_group *g, const uint32_t *indi
 static void *work(void *argument)
 {
 	struct comparison *c = argument;
+	bool held = leash_hold(c->run->budget.leash);
 	uint32_t i;
 
 	while ((i = atomic_fetch_add(&c->next, 1)) < PARTS) {
@@ -274,6 +275,8 @@ static void *work(void *argument)
 		if (p->result < 0)
 			budget_stop(&c->run->budget, p->result);
 	}
+	if (held)
+		leash_drop();
 	return NULL;
 }
 

@@ -354,7 +354,8 @@ int query_run(const struct query *q, const struct query_run *options, struct que
 	budget_init(&run.budget, options->cancel,
 		    options->time_ns ? options->time_ns : QUERY_DEFAULT_TIME,
 		    options->memory_bytes ? options->memory_bytes : QUERY_DEFAULT_MEMORY);
-	if (options->gives_way)
+	run.budget.leash = leash_held();
+	if (options->gives_way && !run.budget.leash)
 		budget_give_way(&run.budget, QUERY_PROMPT_NS);
 	if (options->progress)
 		budget_tick(&run.budget, QUERY_PROGRESS_NS, tell, &telling);

@@ -118,8 +118,10 @@ struct query_run {
 	bool files;           /* files of this machine, if it may */
 	const char *files_at; /* relative names are below this folder; NULL: the current one */
 	const _Atomic bool *cancel; /* set by another thread; may be NULL */
-	/* After QUERY_PROMPT_NS its threads, the calling one included, have the least priority
-	 * there is, for good: budget_give_way(). */
+	/* Unless the calling thread holds a leash (base/leash.h): after QUERY_PROMPT_NS its
+	 * threads, the calling one included, have the least priority there is, for good:
+	 * budget_give_way().
+	 */
 	bool gives_way;
 
 	/* Called on the thread that called query_run(), in this order for each result.  Anything

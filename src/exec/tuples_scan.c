@@ -314,11 +314,14 @@ static void *work(void *argument)
 		.wanted = is_wanted,
 		.context = p,
 	};
+	bool held = leash_hold(p->shared->run->budget.leash);
 
 	p->result = snapshot_scan(p->shared->run->options->snapshot, &scan);
 	giant_forget(p);
 	if (p->result < 0)
 		atomic_store_explicit(&p->shared->stop, true, memory_order_relaxed);
+	if (held)
+		leash_drop();
 	return NULL;
 }
 

@@ -285,7 +285,8 @@ static int evaluate_window(struct evaluating *x, int64_t to_ns)
 					    .to_ns = to_ns,
 					    .time_ns = x->c->options.query_time_ns,
 					    .memory_bytes = x->c->options.query_memory,
-					    .cancel = &x->c->cancel};
+					    .cancel = &x->c->cancel,
+					    .share = x->c->options.share};
 	int r = 0;
 
 	if (!x->w->dropped) /* a dropped one finds nothing: what fires is resolved */

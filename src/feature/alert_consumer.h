@@ -28,6 +28,7 @@ struct alert_options {
 	struct catalog *catalog;
 	int64_t query_time_ns; /* of one evaluation */
 	size_t query_memory;
+	struct share *share; /* of the processors, borrowed; may be NULL */
 };
 
 /* Only ever added to, but for the last four; for /metrics. */

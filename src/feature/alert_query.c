@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 #include "core/clock.h"
 #include "core/hash.h"
@@ -221,7 +222,6 @@ static int run(struct running *x)
 		.step_ns = WHOLE_NS,
 		.time_ns = x->asking->time_ns,
 		.memory_bytes = x->asking->memory_bytes,
-		.gives_way = true,
 		.cancel = x->asking->cancel,
 		.begin = on_begin,
 		.row = on_row,
@@ -243,8 +243,11 @@ static int run(struct running *x)
 static void *run_thread(void *context)
 {
 	struct running *x = context;
+	struct leash leash;
 
+	leash_begin(&leash, x->asking->share, x->asking->cancel, 0);
 	x->result = run(x);
+	leash_end(&leash);
 	return NULL;
 }
 

@@ -10,6 +10,7 @@
 
 #include "feature/alert_rule.h"
 
+struct share;
 struct store;
 
 #define ALERT_MOST 1000 /* alerts of a rule at a time */
@@ -38,9 +39,10 @@ struct alert_asking {
 	int64_t time_ns;
 	size_t memory_bytes;
 	const _Atomic bool *cancel;
+	struct share *share; /* of the processors; may be NULL */
 };
 
-/* Runs it on a thread of its own that gives way to all others.  Negative errno, with the reason in
+/* Runs it on a thread of its own, on a leash.  Negative errno, with the reason in
  * *error. */
 int alert_query_run(const struct alert_rule *rule, const struct alert_asking *asking,
 		    struct alert_answer *ret_answer, struct error *error);

@@ -125,6 +125,11 @@ bool http_request_cancelled(const struct http_request *req)
 	return atomic_load_explicit(&exchange_of(req)->cancelled, memory_order_relaxed);
 }
 
+const _Atomic bool *http_request_cancel_flag(const struct http_request *req)
+{
+	return &exchange_of(req)->cancelled;
+}
+
 void http_request_on_cancel(struct http_request *req,
 			    void (*on_cancel)(struct http_request *req, void *context),
 			    void *context)

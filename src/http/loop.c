@@ -476,6 +476,8 @@ int loop_start(struct http_loop *loop)
 	int r = pthread_create(&loop->thread, NULL, run_thread, loop);
 
 	loop->thread_ready = r == 0;
+	if (r == 0)
+		pthread_setname_np(loop->thread, "network"); /* for top and ps, and to be watched */
 	return -r;
 }
 

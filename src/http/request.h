@@ -62,6 +62,9 @@ int http_path_decode(struct http_request *req, struct slice part, struct slice *
 /* Has the client gone away?  Any thread; true means the answer will be dropped. */
 bool http_request_cancelled(const struct http_request *req);
 
+/* The same to be looked at again and again, until the request is answered. */
+const _Atomic bool *http_request_cancel_flag(const struct http_request *req);
+
 /* Calls on_cancel(req, context) on the loop thread when the client goes away before the answer was
  * given; at most once.  Set in admit or dispatch, on the loop thread.  The request must still be
  * answered. */

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "base/share.h"
 #include "catalog/catalog.h"
 #include "core/clock.h"
 #include "feature/alert_consumer.h"
@@ -84,12 +85,14 @@ static void server_done(struct server *s)
 	s->store = store_close(s->store);
 	s->catalog = catalog_close(s->catalog);
 	listeners_done(&s->listeners);
+	share_done(&s->share);
 	if (s->folder >= 0)
 		close(s->folder);
 }
 
 static int network_start(struct server *s, struct error *error)
 {
+	static const char *const urgent[] = {"network", "log", "flusher"};
 	const struct config *c = s->config;
 	struct http_server_options options = {
 		.listeners = s->listeners.rows,
@@ -109,6 +112,9 @@ static int network_start(struct server *s, struct error *error)
 	int r = http_server_start(&options, &s->http, error);
 
 	listeners_taken(&s->listeners); /* the server closes them, whatever happens */
+	/* What spans go through on their way in: questions give way to it. */
+	for (size_t i = 0; i < ARRAY_SIZE(urgent); i++)
+		share_watch(&s->share, urgent[i]);
 	return r;
 }
 
@@ -186,6 +192,7 @@ static int alerts_start(struct server *s, struct error *error)
 		.catalog = s->catalog,
 		.query_time_ns = s->config->query_time_ns,
 		.query_memory = (size_t)s->config->query_memory,
+		.share = &s->share,
 	};
 	int r = alert_consumer_start(&options, &s->alerts);
 
@@ -218,8 +225,8 @@ static int server_open(struct server *s, struct error *error)
 	r = store_start(s, error);
 	if (r < 0)
 		return r;
-	share_init(&s->share, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), clock_mono_ns());
-	r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->share, &s->pool);
+	share_init(&s->share, share_processors(), clock_mono_ns());
+	r = pool_start((size_t)c->workers, QUESTIONS_WAITING, &s->pool);
 	if (r < 0)
 		return error_set(error, r, "cannot start: %s", strerror(-r));
 	r = queries_start(s, error);
@@ -242,6 +249,7 @@ static int server_open(struct server *s, struct error *error)
 	s->api.catalog = s->catalog;
 	s->api.data = c->data;
 	s->api.pool = s->pool;
+	s->api.share = &s->share;
 	s->api.queries = s->queries;
 	s->api.spans = s->spans;
 	if (c->mcp) {

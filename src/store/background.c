@@ -277,6 +277,7 @@ int background_start(struct engine *e, struct background **ret_background, struc
 	r = -pthread_create(&b->flusher, NULL, flusher_run, b);
 	b->has_flusher = r == 0;
 	if (r == 0) {
+		pthread_setname_np(b->flusher, "flusher"); /* for top and ps, and to be watched */
 		r = -pthread_create(&b->merger, NULL, merger_run, b);
 		b->has_merger = r == 0;
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 #include "store/find_int.h"
 #include "store/giant.h"
@@ -22,6 +23,7 @@
 #define MANY_HITS     3  /* of one group, beside the first */
 #define ALONE_GROUPS  8  /* looked at before others are asked to help */
 #define THREADS_MOST  15u
+#define CHECK_EVERY   256 /* traces of a head */
 
 /* --- the hits --- */
 
@@ -97,8 +99,10 @@ int find_whole(struct finding *f, struct trace_id id)
 {
 	struct find_hit hit = {.key.id = id, .segment = FIND_ANYWHERE};
 	struct trace_fold fold;
-	int r = store_query_has_part(f->query, id) ? id_set_add(&f->joint, id) : 0;
+	int r = store_query_has_part(f->query, id) ? id_set_add(&f->joint, id) : 0, over;
 
+	if (r > 0 && (over = leash_stopped()) < 0) /* many of these, perhaps with the lock held */
+		r = over;
 	if (r <= 0)
 		return r;
 	trace_fold_begin(&fold, f->query);
@@ -151,9 +155,11 @@ static int find_in_head(struct finding *f, size_t h)
 		if (!store_query_has_part(f->query, runs_trace_id(runs, t)))
 			continue;
 		event_set_clear(&set);
-		if (!runs_events(runs, mark, t, &set))
+		if (t % CHECK_EVERY == 0)
+			r = leash_check();
+		if (r == 0 && !runs_events(runs, mark, t, &set))
 			r = -ENOMEM;
-		else if (head_fits(f, &set))
+		else if (r == 0 && head_fits(f, &set))
 			r = find_whole(f, runs_trace_id(runs, t));
 	}
 	event_set_done(&set);
@@ -202,7 +208,8 @@ struct finder {
 	struct finding *f;
 	struct open_groups open;
 	struct match_room *room;
-	size_t most; /* groups at the most; 0: no limit */
+	struct leash *leash; /* of who asks */
+	size_t most;         /* groups at the most; 0: no limit */
 };
 
 /* The next group that promises anything: 1, or 0 if there is none, negative errno.  Under the
@@ -242,8 +249,10 @@ static int find_groups(struct finder *w)
 		const struct find_group *at;
 		struct segment_group *group;
 		struct match_asked asked;
+		int over = leash_check(); /* without the lock: it may wait */
 
 		pthread_mutex_lock(&f->lock);
+		f->failed = f->failed ? f->failed : over;
 		r = f->failed ? 0 : next_group(f, &at, &asked);
 		if (r < 0)
 			f->failed = r;
@@ -266,7 +275,12 @@ static int find_groups(struct finder *w)
 
 static void *find_groups_thread(void *argument)
 {
-	find_groups(argument);
+	struct finder *w = argument;
+	bool held = leash_hold(w->leash);
+
+	find_groups(w);
+	if (held)
+		leash_drop();
 	return NULL;
 }
 
@@ -288,7 +302,8 @@ static int find_in_groups(struct finding *f, struct finder *first)
 		return f->failed;
 	want = processors > 1 ? MIN((uint32_t)processors - 1, THREADS_MOST) : 0;
 	for (; n < want && f->group_n - f->next_group > ALONE_GROUPS; n++) {
-		others[n] = (struct finder){.f = f, .room = match_room_new()};
+		others[n] =
+			(struct finder){.f = f, .room = match_room_new(), .leash = leash_held()};
 		if (!others[n].room ||
 		    pthread_create(&threads[n], NULL, find_groups_thread, &others[n]) != 0) {
 			match_room_free(others[n].room);
@@ -367,7 +382,9 @@ static int summarise(const struct finding *f, struct open_groups *open, struct t
 			    by_place(&places[i], &places[i + MANY_HITS]) == 0;
 
 		event_set_clear(&set);
-		r = hit_rows(f, open, places[i], many, &set);
+		r = leash_check();
+		if (r == 0)
+			r = hit_rows(f, open, places[i], many, &set);
 		if (r == 0)
 			r = trace_summarise(set.refs, set.n, list->arena,
 					    &list->rows[places[i] - f->hits]);

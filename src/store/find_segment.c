@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 #include "store/find_int.h"
 #include "store/joint.h"
@@ -139,8 +140,11 @@ int find_list_groups(struct finding *f)
 	/* Where nothing is asked of spans, the heads judge their traces as wholes. */
 	if (r == 0 && asks_wholes(f->query) && query_asks_spans(f->query))
 		r = snapshot_joint(f->snapshot, &f->in_heads);
-	for (uint32_t i = 0; r == 0 && i < f->snapshot->view->segment_n; i++)
-		r = list_segment(f, i);
+	for (uint32_t i = 0; r == 0 && i < f->snapshot->view->segment_n; i++) {
+		r = leash_check();
+		if (r == 0)
+			r = list_segment(f, i);
+	}
 	if (r == 0 && f->group_n > 1)
 		qsort(f->groups, f->group_n, sizeof(*f->groups), by_bound);
 	return r;

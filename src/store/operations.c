@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 #include "store/operation_tally.h"
 #include "store/scan.h"
@@ -35,6 +36,7 @@ struct counting {
 	const struct snapshot *snapshot;
 	bool *counted; /* [segment]: by its totals; shared, each part asks its own */
 	size_t at;     /* the segment at hand */
+	struct leash *leash; /* of who asks */
 	uint32_t part, parts;
 	struct operation_tally tally;
 	/* Of each shape of the segment at hand. */
@@ -296,6 +298,7 @@ static void *count_part(void *argument)
 		.trace = count_trace,
 		.context = c,
 	};
+	bool held = leash_hold(c->leash);
 
 	forget_names(c);
 	c->result = snapshot_scan(c->snapshot, &scan);
@@ -305,6 +308,8 @@ static void *count_part(void *argument)
 	free(c->local);
 	free(c->rows);
 	free(c->durations);
+	if (held)
+		leash_drop();
 	return NULL;
 }
 
@@ -344,6 +349,7 @@ int snapshot_operations(const struct snapshot *s, struct operation_list *ret_lis
 	for (uint32_t i = 0; i < n; i++) {
 		parts[i].snapshot = s;
 		parts[i].counted = counted;
+		parts[i].leash = leash_held();
 		parts[i].part = i;
 		parts[i].parts = n;
 		operation_tally_init(&parts[i].tally);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 #include "store/attr_text.h"
 #include "store/match_value.h"
@@ -178,7 +179,9 @@ static int groups_look(struct finding *f, struct segment *segment)
 
 		if (!zone_is_wanted(f, tables_zone(f->tables, i), &ask))
 			continue;
-		r = g ? group_reopen_few(g, i) : group_open_few(segment, i, &g);
+		r = leash_check();
+		if (r == 0)
+			r = g ? group_reopen_few(g, i) : group_open_few(segment, i, &g);
 		if (r == 0)
 			r = group_look(f, g, ask);
 	}
@@ -237,6 +240,7 @@ static int heads_look(const struct snapshot *s, const struct point_find *find)
 		for (uint32_t b = 0; r == 0 && b < s->marks[h].batches; b++) {
 			struct event_ref ref = {.batch = runs_batch(&v->heads[h]->runs, b)};
 
+			r = leash_check();
 			for (size_t i = 0; r == 0 && i < ref.batch->event_n; i++) {
 				ref.index = (uint32_t)i;
 				if (event_has(&ref, &find->tag))

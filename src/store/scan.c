@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 #include "sampling/second.h"
 #include "store/id_set.h"
@@ -33,6 +34,7 @@ struct scanning {
 	uint8_t **wanted;
 };
 
+#define CHECK_EVERY     256  /* traces of a head */
 #define JOINT_LOOKED_UP 2000 /* traces; with more of them every group is looked at */
 
 static bool in_part(const struct scan *scan, struct trace_id id)
@@ -72,8 +74,10 @@ static int page_hold(void *context, const struct event_ref *refs, size_t n)
 static int visit_whole(struct scanning *s, struct trace_id id)
 {
 	struct paging p = {.scan = s->scan, .id = id};
-	int r = id_set_add(&s->seen, id);
+	int r = id_set_add(&s->seen, id), over;
 
+	if (r > 0 && (over = leash_check()) < 0)
+		r = over;
 	if (r <= 0)
 		return r;
 	if (s->scan->rows) {
@@ -103,9 +107,12 @@ static int scan_heads(struct scanning *s)
 			if (!in_part(s->scan, id))
 				continue;
 			event_set_clear(&set);
-			if (!runs_events(&v->heads[h]->runs, s->snapshot->marks[h], t, &set))
+			if (t % CHECK_EVERY == 0)
+				r = leash_check();
+			if (r == 0 &&
+			    !runs_events(&v->heads[h]->runs, s->snapshot->marks[h], t, &set))
 				r = -ENOMEM;
-			else if (set.n > 0)
+			else if (r == 0 && set.n > 0)
 				r = s->scan->trace(s->scan->context, id, set.refs, set.n, false);
 		}
 	event_set_done(&set);
@@ -358,7 +365,9 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 
 	if (scan->wanted && !scan->wanted(scan->context, segment, number))
 		return 0;
-	r = group_turn(segment, number, scan->few, g);
+	r = leash_check();
+	if (r == 0)
+		r = group_turn(segment, number, scan->few, g);
 	if (r < 0)
 		return r;
 	group_keep(*g);
@@ -494,8 +503,10 @@ static int scan_names(struct scanning *s)
 		for (to = from + 1; to < named.n && named.places[to].segment == first->segment &&
 				    named.places[to].group == first->group;)
 			to++;
-		r = group_open(s->snapshot->view->segments[first->segment]->segment, first->group,
-			       &g);
+		r = leash_check();
+		if (r == 0)
+			r = group_open(s->snapshot->view->segments[first->segment]->segment,
+				       first->group, &g);
 		if (r == 0)
 			r = names_visit(s, g, first, to - from);
 	}

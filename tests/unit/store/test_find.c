@@ -2,17 +2,20 @@
  * orders, page by page, with traces cut over groups, segments and heads. */
 #include "t.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "base/leash.h"
 #include "base/rng.h"
 #include "core/clock.h"
 #include "store/find.h"
 #include "store/memory.h"
 #include "store/operations.h"
+#include "store/point_find.h"
 #include "store/scan.h"
 #include "store/span_walk.h"
 #include "store/store_int.h"
@@ -625,6 +628,99 @@ static void a_walk_shows_every_span_with_its_parent(void **state)
 	}
 }
 
+/* --- stopping --- */
+
+struct stopping {
+	_Atomic bool cancel;
+	uint64_t seen;
+};
+
+static int stop_at_first_span(void *context, const struct span_seen *span)
+{
+	struct stopping *s = context;
+
+	s->seen++;
+	atomic_store(&s->cancel, true);
+	return 0;
+}
+
+static int stop_at_first_point(void *context, struct trace_id id, int64_t start_ns)
+{
+	return stop_at_first_span(context, NULL);
+}
+
+/* Each question of the table, with a client that has gone and with a time that has passed; without
+ * either they are answered. */
+static int ask_kind(const struct world *w, int kind)
+{
+	struct store_query by_tag = {.tags = &(struct store_tag){SLICE("request"), SLICE("none")},
+				     .tag_n = 1};
+	struct store_query slowest = {.order = STORE_SLOWEST, .limit = 5};
+	struct stopping unused = {.cancel = false};
+	const struct store_walk walk = {.span = stop_at_first_span, .context = &unused};
+	const struct point_find point = {.tag = {SLICE("colour"), SLICE("red")},
+					 .trace = stop_at_first_point,
+					 .context = &unused};
+	struct operation_list operations;
+	struct trace_list list;
+	int r;
+
+	switch (kind) {
+	case 0:
+	case 1:
+		r = snapshot_find(&w->snapshot, kind ? &slowest : &by_tag, &list);
+		if (r == 0)
+			trace_list_done(&list);
+		return r;
+	case 2:
+		return snapshot_spans(&w->snapshot, &walk);
+	case 3:
+		r = snapshot_operations(&w->snapshot, &operations);
+		if (r == 0)
+			operation_list_done(&operations);
+		return r;
+	default:
+		return snapshot_point_find(&w->snapshot, &point);
+	}
+}
+
+static void a_question_nobody_waits_for_is_not_answered(void **state)
+{
+	_Atomic bool gone = true;
+	struct leash leash;
+	struct world w;
+
+	world_open(&w, 3, 60, 200);
+	for (int kind = 0; kind < 5; kind++) {
+		assert_int_equal(ask_kind(&w, kind), 0);
+		leash_begin(&leash, NULL, &gone, 0);
+		assert_int_equal(ask_kind(&w, kind), -ECANCELED);
+		leash_end(&leash);
+		leash_begin(&leash, NULL, NULL, clock_mono_ns() - 1);
+		assert_int_equal(ask_kind(&w, kind), -ETIMEDOUT);
+		leash_end(&leash);
+	}
+	world_close(&w);
+}
+
+static void a_walk_stops_in_the_middle(void **state)
+{
+	struct stopping s = {.cancel = false};
+	struct shown all = {0};
+	struct store_walk walk = {.span = note_span, .context = &all};
+	struct leash leash;
+	struct world w;
+
+	world_open(&w, 5, 60, 200);
+	assert_int_equal(snapshot_spans(&w.snapshot, &walk), 0);
+	walk = (struct store_walk){.span = stop_at_first_span, .context = &s};
+	leash_begin(&leash, NULL, &s.cancel, 0);
+	assert_int_equal(snapshot_spans(&w.snapshot, &walk), -ECANCELED);
+	leash_end(&leash);
+	assert_in_range(s.seen, 1, all.spans / 2);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -633,6 +729,8 @@ int main(void)
 		cmocka_unit_test(groups_that_are_not_wanted_rule_traces_out),
 		cmocka_unit_test(operations_add_up_to_the_same),
 		cmocka_unit_test(a_walk_shows_every_span_with_its_parent),
+		cmocka_unit_test(a_question_nobody_waits_for_is_not_answered),
+		cmocka_unit_test(a_walk_stops_in_the_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,277 @@
+/* What questions hang on: stopped in time, and kept waiting for what is urgent and for nothing
+ * else. */
+#include "t.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/leash.h"
+#include "core/clock.h"
+
+#define WALL SHARE_LOOK_NS
+
+/* --- the share --- */
+
+static void what_is_watched_and_waits_halves_the_rate_down_to_the_least(void **state)
+{
+	struct share s;
+
+	share_init(&s, 2000, 0);
+	assert_false(share_is_limited(&s));
+	for (int i = 0; i < 20; i++) {
+		int64_t before = atomic_load(&s.rate);
+
+		share_adjust(&s, WALL, WALL / 2, WALL / 2);
+		assert_int_equal(atomic_load(&s.rate),
+				 before / 2 > SHARE_LEAST ? before / 2 : SHARE_LEAST);
+	}
+	assert_true(share_is_limited(&s));
+}
+
+static void what_wants_little_or_does_not_wait_limits_nothing(void **state)
+{
+	static const struct {
+		int64_t ran, waited;
+	} rows[] = {
+		{0, 0},
+		{WALL / 100, WALL / 100}, /* waits as long as it runs, but wants little */
+		{2 * WALL, WALL / 10},    /* has both processors nearly whenever it wants them */
+	};
+	struct share s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		share_init(&s, 2000, 0);
+		share_adjust(&s, WALL, rows[i].ran, rows[i].waited);
+		assert_false(share_is_limited(&s));
+	}
+	/* And what was limited is let go. */
+	for (int i = 0; i < 20; i++)
+		share_adjust(&s, WALL, WALL, WALL);
+	for (int i = 0; i < 100; i++)
+		share_adjust(&s, WALL, 0, 0);
+	assert_false(share_is_limited(&s));
+}
+
+/* Limited to the least, with nothing left. */
+static void share_used_up(struct share *s, int64_t now)
+{
+	share_init(s, 2000, now);
+	atomic_store(&s->rate, SHARE_LEAST);
+	share_take(s, 3600 * NS_PER_S);
+}
+
+static void questions_get_their_share_over_time_and_no_more(void **state)
+{
+	int64_t now = 0, got = 0;
+	struct share s;
+
+	share_used_up(&s, now);
+	assert_true(share_ask(&s, 0, 0, now) > 0);
+	/* Ten seconds, in which somebody asks all the time. */
+	for (; now < 10 * NS_PER_S; now += NS_PER_MS)
+		while (share_ask(&s, 0, 0, now) < 0)
+			got += SHARE_STEP_NS;
+	assert_in_range(got, 550 * NS_PER_MS, 10 * NS_PER_S * 2 * SHARE_LEAST / 1000);
+	/* What was saved up in an hour is no more than what may be saved up. */
+	now += 3600 * NS_PER_S;
+	for (got = 0; share_ask(&s, 0, 0, now) < 0;)
+		got += SHARE_STEP_NS;
+	assert_int_equal(got, 2 * SHARE_SAVED_NS);
+}
+
+static void one_that_took_much_leaves_some_to_the_others_but_not_for_ever(void **state)
+{
+	int64_t now = 0;
+	struct share s;
+
+	share_used_up(&s, now);
+	while (share_ask(&s, 0, 0, now) > 0)
+		now += NS_PER_MS;
+	now += 100 * NS_PER_MS; /* something is there, less than half of what can be saved */
+	assert_true(share_ask(&s, 2 * SHARE_LIGHT_NS, 0, now) > 0);
+	assert_true(share_ask(&s, 0, 0, now) < 0);
+	assert_true(share_ask(&s, 2 * SHARE_LIGHT_NS, 60 * NS_PER_S, now) < 0);
+}
+
+static void one_that_took_much_lets_light_ones_pass(void **state)
+{
+	struct share s;
+
+	share_init(&s, 2000, 0);
+	assert_false(share_lets_pass(&s, 2 * SHARE_LIGHT_NS, 0));
+	assert_false(share_lets_pass(&s, 0, NS_PER_S));
+	assert_true(share_lets_pass(&s, 2 * SHARE_LIGHT_NS, NS_PER_S + 1));
+	assert_false(share_lets_pass(&s, 2 * SHARE_LIGHT_NS, 2 * NS_PER_S));
+}
+
+static void the_process_has_processors(void **state)
+{
+	assert_in_range(share_processors(), 100, 1000 * 4096);
+}
+
+struct busy {
+	_Atomic bool stop;
+	_Atomic int ready;
+};
+
+static void *be_busy(void *context)
+{
+	struct busy *b = context;
+
+	atomic_fetch_add(&b->ready, 1);
+	while (!atomic_load(&b->stop))
+		;
+	return NULL;
+}
+
+/* More threads than processors, all of them urgent. */
+static void threads_are_watched_by_their_names(void **state)
+{
+	enum { N = 3 };
+	struct busy busy = {.stop = false};
+	pthread_t threads[N];
+	cpu_set_t one;
+	struct share s;
+
+	share_init(&s, 1000, clock_mono_ns());
+	assert_int_equal(share_watch(&s, "nobody"), 0);
+	CPU_ZERO(&one);
+	assert_int_equal(sched_getaffinity(0, sizeof(one), &one), 0);
+	for (int i = 0, first = -1; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &one) && first < 0)
+			first = i;
+		else
+			CPU_CLR(i, &one);
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, be_busy, &busy), 0);
+		pthread_setname_np(threads[i], "urgent");
+		pthread_setaffinity_np(threads[i], sizeof(one), &one);
+	}
+	while (atomic_load(&busy.ready) < N)
+		sched_yield();
+	if (share_watch(&s, "urgent") < N) {
+		atomic_store(&busy.stop, true);
+		for (int i = 0; i < N; i++)
+			pthread_join(threads[i], NULL);
+		share_done(&s);
+		print_message("the kernel does not tell how long threads wait\n");
+		skip();
+	}
+	while (!share_is_limited(&s)) { /* or the test takes too long */
+		share_look(&s, clock_mono_ns());
+		sched_yield();
+	}
+	atomic_store(&busy.stop, true);
+	for (int i = 0; i < N; i++)
+		pthread_join(threads[i], NULL);
+	while (share_is_limited(&s)) {
+		share_look(&s, clock_mono_ns());
+		sched_yield();
+	}
+	share_done(&s);
+}
+
+/* --- leashes --- */
+
+static void without_a_leash_nothing_is_stopped(void **state)
+{
+	assert_null(leash_held());
+	assert_int_equal(leash_check(), 0);
+	assert_int_equal(leash_stopped(), 0);
+}
+
+static void a_leash_says_when_to_stop(void **state)
+{
+	_Atomic bool cancel = false;
+	struct leash l;
+
+	leash_begin(&l, NULL, &cancel, 0);
+	assert_ptr_equal(leash_held(), &l);
+	assert_int_equal(leash_check(), 0);
+	atomic_store(&cancel, true);
+	assert_int_equal(leash_check(), -ECANCELED);
+	assert_int_equal(leash_stopped(), -ECANCELED);
+	leash_end(&l);
+	assert_int_equal(leash_check(), 0);
+	leash_begin(&l, NULL, NULL, clock_mono_ns() - 1);
+	assert_int_equal(leash_check(), -ETIMEDOUT);
+	leash_end(&l);
+	leash_begin(&l, NULL, NULL, clock_mono_ns() + 3600 * NS_PER_S);
+	assert_int_equal(leash_check(), 0);
+	leash_end(&l);
+}
+
+static void *help(void *context)
+{
+	bool held = leash_hold(context);
+	int64_t until = share_thread_ns() + 5 * NS_PER_MS;
+
+	assert_true(held);
+	while (share_thread_ns() < until)
+		leash_check();
+	leash_drop();
+	assert_null(leash_held());
+	return NULL;
+}
+
+static void helping_threads_hold_the_same_and_are_counted(void **state)
+{
+	struct leash l;
+	struct share s;
+	pthread_t thread;
+
+	share_init(&s, 1000, clock_mono_ns());
+	leash_begin(&l, &s, NULL, 0);
+	assert_false(leash_hold(&l)); /* it has it already */
+	assert_int_equal(pthread_create(&thread, NULL, help, &l), 0);
+	pthread_join(thread, NULL);
+	assert_in_range(atomic_load(&l.taken_ns), 5 * NS_PER_MS, NS_PER_S);
+	leash_end(&l);
+}
+
+static void *ask_and_wait(void *context)
+{
+	struct share *s = context;
+	struct leash l;
+	static _Atomic bool cancel;
+
+	/* Nothing is left, and nothing will be for long: only being stopped ends the wait. */
+	atomic_store(&cancel, false);
+	leash_begin(&l, s, &cancel, clock_mono_ns() + 20 * NS_PER_MS);
+	assert_int_equal(leash_check(), -ETIMEDOUT);
+	leash_end(&l);
+	return NULL;
+}
+
+static void one_that_waits_for_its_turn_is_stopped_too(void **state)
+{
+	struct share s;
+	pthread_t thread;
+
+	share_init(&s, 100, clock_mono_ns());
+	atomic_store(&s.rate, 1);
+	share_take(&s, 3600 * NS_PER_S);
+	assert_int_equal(pthread_create(&thread, NULL, ask_and_wait, &s), 0);
+	pthread_join(thread, NULL);
+	assert_true(atomic_load(&s.waits) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_watched_and_waits_halves_the_rate_down_to_the_least),
+		cmocka_unit_test(what_wants_little_or_does_not_wait_limits_nothing),
+		cmocka_unit_test(questions_get_their_share_over_time_and_no_more),
+		cmocka_unit_test(one_that_took_much_leaves_some_to_the_others_but_not_for_ever),
+		cmocka_unit_test(one_that_took_much_lets_light_ones_pass),
+		cmocka_unit_test(the_process_has_processors),
+		cmocka_unit_test(threads_are_watched_by_their_names),
+		cmocka_unit_test(without_a_leash_nothing_is_stopped),
+		cmocka_unit_test(a_leash_says_when_to_stop),
+		cmocka_unit_test(helping_threads_hold_the_same_and_are_counted),
+		cmocka_unit_test(one_that_waits_for_its_turn_is_stopped_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
