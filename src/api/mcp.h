@@ -82,6 +82,10 @@ int mcp_calls_begin(struct mcp_calls *calls, const char *session, struct slice i
 		    _Atomic bool *cancel);
 void mcp_calls_end(struct mcp_calls *calls, int ticket);
 
+/* The call's job runs, and looks at this `cancel` from now on; it is set if the request was
+ * cancelled before. */
+void mcp_calls_run(struct mcp_calls *calls, int ticket, _Atomic bool *cancel);
+
 /* A notifications/cancelled of this session; what names no call is passed over. */
 void mcp_calls_cancel(struct mcp_calls *calls, const char *session, const struct mcp_message *m);
 

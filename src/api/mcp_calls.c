@@ -65,6 +65,15 @@ int mcp_calls_begin(struct mcp_calls *c, const char *session, struct slice id, _
 	return r;
 }
 
+void mcp_calls_run(struct mcp_calls *c, int ticket, _Atomic bool *cancel)
+{
+	pthread_mutex_lock(&c->lock);
+	if (atomic_load(c->rows[ticket].cancel))
+		atomic_store(cancel, true);
+	c->rows[ticket].cancel = cancel;
+	pthread_mutex_unlock(&c->lock);
+}
+
 void mcp_calls_end(struct mcp_calls *c, int ticket)
 {
 	pthread_mutex_lock(&c->lock);

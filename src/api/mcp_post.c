@@ -34,6 +34,8 @@ struct posted {
 	struct mcp_message message;
 	struct mcp_call call;
 	char session[MCP_SESSION_CHARS + 1];
+	_Atomic bool cancel; /* by a notification, which may come before the job runs */
+	int ticket;
 };
 
 int mcp_door_init(struct mcp_door *door, const char *const *origins)
@@ -201,22 +203,14 @@ static void answer_call(struct query_job *job)
 {
 	const struct posted *p = api_request(job->req)->data;
 	struct mcp_calls *calls = job->api->mcp->calls;
-	int ticket = mcp_calls_begin(calls, p->session, p->message.id, job->cancel);
 	struct buffer out = {0};
-	struct tool_call call;
-	int r;
+	struct tool_call call = {0};
+	int r = -ECANCELED;
 
-	if (ticket == -EEXIST) {
-		refuse(job->req, 200, p->message.id, MCP_INVALID_REQUEST,
-		       "a request of this id is under way");
-		return;
-	}
-	if (ticket < 0) {
-		reply_failed(job->req, p->message.id, "too many calls are under way; try again");
-		return;
-	}
-	r = tool_run_job(job, p->call.tool, p->call.arguments, &call);
-	mcp_calls_end(calls, ticket);
+	mcp_calls_run(calls, p->ticket, job->cancel);
+	if (!atomic_load(job->cancel))
+		r = tool_run_job(job, p->call.tool, p->call.arguments, &call);
+	mcp_calls_end(calls, p->ticket);
 	if (r == -ECANCELED)
 		mcp_answer_error(p->message.id, MCP_CANCELLED, "cancelled", &out);
 	else
@@ -236,10 +230,23 @@ static void call_start(struct http_request *req, struct api *api, struct posted 
 		refuse(req, 200, p->message.id, code, error.text);
 		return;
 	}
+	/* From here on a notification finds it, whenever the job may run. */
+	p->ticket = mcp_calls_begin(api->mcp->calls, p->session, p->message.id, &p->cancel);
+	if (p->ticket == -EEXIST) {
+		refuse(req, 200, p->message.id, MCP_INVALID_REQUEST,
+		       "a request of this id is under way");
+		return;
+	}
+	if (p->ticket < 0) {
+		reply_failed(req, p->message.id, "too many calls are under way; try again");
+		return;
+	}
 	api_request(req)->data = p;
 	request.text = slice_cstr(p->call.tool->name);
-	if (query_jobs_start(api->queries, req, &request, answer_call, &error) < 0)
+	if (query_jobs_start(api->queries, req, &request, answer_call, &error) < 0) {
+		mcp_calls_end(api->mcp->calls, p->ticket);
 		reply_failed(req, p->message.id, error.text);
+	}
 }
 
 void mcp_post(struct http_request *req, struct api *api)

@@ -138,6 +138,29 @@ static void a_cancellation_finds_the_call_of_its_session_alone(void **state)
 	mcp_calls_free(calls);
 }
 
+static void a_cancellation_counts_before_the_call_runs_and_while_it_does(void **state)
+{
+	struct mcp_message m =
+		message_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+			   "\"params\":{\"requestId\":7}}");
+
+	for (int before = 0; before < 2; before++) {
+		struct mcp_calls *calls = mcp_calls_new();
+		_Atomic bool early = false, job = false;
+		int ticket = mcp_calls_begin(calls, "a", SLICE("7"), &early);
+
+		assert_true(ticket >= 0);
+		if (before)
+			mcp_calls_cancel(calls, "a", &m);
+		mcp_calls_run(calls, ticket, &job);
+		assert_int_equal(atomic_load(&job), before);
+		mcp_calls_cancel(calls, "a", &m);
+		assert_true(atomic_load(&job));
+		mcp_calls_end(calls, ticket);
+		mcp_calls_free(calls);
+	}
+}
+
 static void too_many_calls_are_refused(void **state)
 {
 	struct mcp_calls *calls = mcp_calls_new();
@@ -161,6 +184,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_message_is_refused_with_its_id_where_it_has_one),
 		cmocka_unit_test(a_call_names_its_tool),
 		cmocka_unit_test(a_cancellation_finds_the_call_of_its_session_alone),
+		cmocka_unit_test(a_cancellation_counts_before_the_call_runs_and_while_it_does),
 		cmocka_unit_test(too_many_calls_are_refused),
 	};
 
