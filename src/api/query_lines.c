@@ -14,6 +14,7 @@
 struct query_lines {
 	struct http_request *req; /* a reference */
 	_Atomic bool *cancel;
+	int64_t end_ns; /* monotonic: then nobody is waited for any more */
 	_Atomic int refs;
 	pthread_mutex_t lock;
 	pthread_cond_t room;
@@ -68,7 +69,8 @@ static void lines_done(void *context)
 	let_go(l);
 }
 
-struct query_lines *query_lines_begin(struct http_request *req, _Atomic bool *cancel)
+struct query_lines *query_lines_begin(struct http_request *req, _Atomic bool *cancel,
+				      int64_t end_ns)
 {
 	struct query_lines *l = calloc(1, sizeof(*l));
 	pthread_condattr_t monotonic;
@@ -78,6 +80,7 @@ struct query_lines *query_lines_begin(struct http_request *req, _Atomic bool *ca
 		return NULL;
 	l->req = http_request_ref(req);
 	l->cancel = cancel;
+	l->end_ns = end_ns;
 	atomic_store(&l->refs, 2);
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -92,8 +95,9 @@ struct query_lines *query_lines_begin(struct http_request *req, _Atomic bool *ca
 /* With the lock held: until the client has caught up. */
 static void wait_for_room(struct query_lines *l)
 {
-	while (l->pending.n > PENDING_MOST && !l->gone && !atomic_load(l->cancel)) {
-		int64_t until = clock_mono_ns() + LOOK_NS;
+	while (l->pending.n > PENDING_MOST && !l->gone && !atomic_load(l->cancel) &&
+	       clock_mono_ns() < l->end_ns) {
+		int64_t until = MIN(clock_mono_ns() + LOOK_NS, l->end_ns);
 		struct timespec t = {until / NS_PER_S, until % NS_PER_S};
 
 		pthread_cond_timedwait(&l->room, &l->lock, &t);
@@ -114,13 +118,16 @@ static bool append(struct query_lines *l, struct slice line)
 
 int query_lines_add(struct query_lines *l, struct slice line)
 {
-	bool wake;
+	bool wake, late;
 	int r = 0;
 
 	pthread_mutex_lock(&l->lock);
 	wait_for_room(l);
-	wake = append(l, line);
-	if (l->pending.failed)
+	late = l->pending.n > PENDING_MOST && !l->gone && !atomic_load(l->cancel);
+	wake = !late && append(l, line);
+	if (late)
+		r = -ETIMEDOUT;
+	else if (l->pending.failed)
 		r = -ENOMEM;
 	else if (l->gone || atomic_load(l->cancel))
 		r = -ECANCELED;

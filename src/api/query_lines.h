@@ -13,11 +13,12 @@ struct query_lines;
 
 /* Answers the request with a stream.  From here on the request is answered.  `cancel` is set when
  * the client goes away; it and the request must outlive query_lines_end().  NULL: out of memory,
- * nothing is answered. */
-struct query_lines *query_lines_begin(struct http_request *req, _Atomic bool *cancel);
+ * nothing is answered.  From end_ns on, by the monotonic clock, no client is waited for. */
+struct query_lines *query_lines_begin(struct http_request *req, _Atomic bool *cancel,
+				      int64_t end_ns);
 
-/* Adds a line (its newline is added) and waits until there is room for the next.  -ECANCELED: the
- * client has gone, or somebody has cancelled; -ENOMEM. */
+/* Adds a line (its newline is added) when there is room for it.  -ECANCELED: the client has gone,
+ * or somebody has cancelled; -ETIMEDOUT: it has not read what came before by end_ns; -ENOMEM. */
 int query_lines_add(struct query_lines *l, struct slice line);
 
 /* The last line, in any case; nothing may be added behind it.  An empty one is none. */

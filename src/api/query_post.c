@@ -254,7 +254,8 @@ static void answer_lines(struct answering *a)
 	struct json_writer w = json_write(&a->line);
 	int r;
 
-	a->lines = query_lines_begin(a->job->req, a->job->cancel);
+	a->lines = query_lines_begin(a->job->req, a->job->cancel,
+				     a->job->began_ns + query_jobs_limits(a->job->jobs)->time_ns);
 	if (!a->lines) {
 		fail(a->job->req, &(struct failure){503, "unavailable", "out of memory"}, NULL);
 		return;

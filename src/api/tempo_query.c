@@ -133,7 +133,10 @@ void tempo_query_refuse(struct tempo_query *t, int r, struct slice text)
 
 void tempo_query_fail(struct tempo_query *t, int r, const struct error *error)
 {
-	const char *text = error->text[0] ? error->text : strerror(-r);
+	const char *text = error->text[0] ? error->text
+			   : r == -ETIMEDOUT
+				   ? "the answer was not read before the query's time was over"
+				   : strerror(-r);
 
 	switch (r) {
 	case -ECANCELED:

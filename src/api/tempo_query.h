@@ -56,7 +56,7 @@ void tempo_query_fail(struct tempo_query *t, int r, const struct error *error);
 void tempo_query_reply(struct tempo_query *t, struct buffer *out);
 
 /* Sends a message before the last, and empties the buffer; only where there is a stream.  -ENOMEM,
- * -ECANCELED. */
+ * -ECANCELED, -ETIMEDOUT. */
 int tempo_query_part(struct tempo_query *t, struct buffer *out);
 
 /* A window of seconds, or of nanoseconds as Grafana's newest sends it.  -EINVAL. */

@@ -33,6 +33,7 @@ struct tempo_stream {
 	enum stage stage;
 	bool writable, gone;
 	_Atomic bool *cancel; /* the job's */
+	int64_t end_ns;       /* its time is over, monotonic */
 };
 
 struct tempo_stream *tempo_stream_of(struct query_job *job)
@@ -44,6 +45,12 @@ struct tempo_stream *tempo_stream_of(struct query_job *job)
 static bool is_over(const struct tempo_stream *s)
 {
 	return s->gone || (s->cancel && atomic_load(s->cancel));
+}
+
+/* A client that reads slowly would keep others from asking for ever. */
+static bool is_late(const struct tempo_stream *s)
+{
+	return clock_mono_ns() > s->end_ns;
 }
 
 static void wait_a_while(struct tempo_stream *s)
@@ -62,10 +69,12 @@ int tempo_stream_send(struct tempo_stream *s, struct slice message)
 	do {
 		s->writable = false;
 		r = http_grpc_send(s->req, message);
-		while (r == -EAGAIN && !s->writable && !is_over(s))
+		while (r == -EAGAIN && !s->writable && !is_over(s) && !is_late(s))
 			wait_a_while(s);
-	} while (r == -EAGAIN && !is_over(s));
-	if (r == -EPIPE || r == -EAGAIN)
+	} while (r == -EAGAIN && !is_over(s) && !is_late(s));
+	if (r == -EAGAIN && !is_over(s))
+		r = -ETIMEDOUT;
+	else if (r == -EPIPE || r == -EAGAIN)
 		r = -ECANCELED;
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -87,6 +96,7 @@ static void job_run(struct query_job *job)
 
 	pthread_mutex_lock(&s->lock);
 	s->cancel = job->cancel;
+	s->end_ns = job->began_ns + query_jobs_limits(job->jobs)->time_ns;
 	if (s->gone)
 		atomic_store(job->cancel, true);
 	pthread_mutex_unlock(&s->lock);

@@ -29,8 +29,8 @@ void tempo_stream_open(struct http_request *req, struct api *api,
 /* The stream of a job that one of these methods started; NULL for others. */
 struct tempo_stream *tempo_stream_of(struct query_job *job);
 
-/* Sends a message, waiting until there is room for it.  -ECANCELED: the client has gone; -ENOMEM.
- * The job's thread. */
+/* Sends a message, waiting until there is room for it.  -ECANCELED: the client has gone;
+ * -ETIMEDOUT: it reads so slowly that the query's time is over; -ENOMEM. The job's thread. */
 int tempo_stream_send(struct tempo_stream *s, struct slice message);
 
 /* The end; neither the stream nor the request is the job's any more. */
