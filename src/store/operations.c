@@ -261,13 +261,18 @@ static void *count_segments(void *argument)
 {
 	struct counting *c = argument;
 	const struct view *v = c->snapshot->view;
+	bool held = leash_hold(c->leash);
 
 	for (size_t i = c->part; c->result == 0 && i < v->segment_n; i += c->parts) {
-		int r = count_segment(c, v->segments[i]->segment);
+		int r = leash_check();
 
+		if (r == 0)
+			r = count_segment(c, v->segments[i]->segment);
 		c->counted[i] = r > 0;
 		c->result = MIN(r, 0);
 	}
+	if (held)
+		leash_drop();
 	return NULL;
 }
 
