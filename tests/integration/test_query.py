@@ -310,10 +310,11 @@ def test_a_stream_that_is_not_read_frees_its_place(start_server):
                 span['name'] = f'{i} {filler}'
         assert server.request('/v1/traces', port='otlp-http', body=spans)[0] == 200
     connection = http.client.HTTPConnection('127.0.0.1', server.ports['http'])
-    text = 'From a In spans Select a.name, a.name + "1", a.name + "2", a.name + "3"'
-    connection.request('POST', '/api/query', json.dumps({'query': text}), {'Content-Type': 'application/json', **NDJSON})
-    eventually(lambda: len(running(server)) == 1)
+    connection.request('POST', '/api/query', json.dumps({'query': 'From a In spans Select a.name, a.traceId, a.name', 'id': 'slow'}), {'Content-Type': 'application/json', **NDJSON})
+    time.sleep(3)  # more than its time
     eventually(lambda: running(server) == [])
+    last = connection.getresponse().read().splitlines()[-1]
+    assert json.loads(last)['error']['code'] == 'over_time', last[-300:]
     connection.close()
 
 
