@@ -34,8 +34,8 @@ struct shape_kind {
 
 struct counting {
 	const struct snapshot *snapshot;
-	bool *counted; /* [segment]: by its totals; shared, each part asks its own */
-	size_t at;     /* the segment at hand */
+	bool *counted;       /* [segment]: by its totals; shared, each part asks its own */
+	size_t at;           /* the segment at hand */
 	struct leash *leash; /* of who asks */
 	uint32_t part, parts;
 	struct operation_tally tally;
