@@ -128,6 +128,7 @@ bool sketch_add_places(struct sketch *s, struct arena *arena, const uint16_t *pl
 bool sketch_add_counts(struct sketch *s, struct arena *arena, uint32_t first,
 		       const uint32_t *counts, size_t n, int64_t low, int64_t high)
 {
+	uint64_t all = 0;
 	double *bins;
 
 	s->min = MIN(s->min, (double)low);
@@ -147,8 +148,9 @@ bool sketch_add_counts(struct sketch *s, struct arena *arena, uint32_t first,
 	bins = s->bins + (SKETCH_PLACE_ONE + (int32_t)first - 1 - s->first);
 	for (size_t i = 0; i < n; i++) {
 		bins[i] += counts[i];
-		s->weight += counts[i];
+		all += counts[i];
 	}
+	s->weight += (double)all;
 	return true;
 }
 

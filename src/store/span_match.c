@@ -13,6 +13,8 @@
 #define ABSENT      UINT32_MAX /* a string code: not in this segment */
 
 /* How one tag of the query stands in this segment. */
+#define FEW_SHAPES 64 /* looked for in the lists of groups */
+
 struct tag {
 	uint32_t key; /* string code, or ABSENT: on no row */
 	struct match_value value;
@@ -28,6 +30,9 @@ enum answer {
 	ANSWER_UNSURE,  /* a key may stand several times in such a row */
 	ANSWER_COLUMNS, /* values of the row decide; the verdict says which */
 };
+
+/* The same for all shapes that differ in nothing but values. */
+enum skeleton_answer { SKELETON_UNASKED, SKELETON_NO, SKELETON_PERHAPS };
 
 /* What became of the question to a shape. */
 struct verdict {
@@ -48,9 +53,13 @@ struct match {
 	size_t tag_n;
 	uint32_t name;            /* string code, or ABSENT */
 	uint8_t *resource_ok;     /* [resource]: service and owner are right */
+	uint8_t *skeletons;       /* [skeleton]: enum skeleton_answer; NULL without tags */
 	uint8_t *answers;         /* [shape]: enum answer */
 	struct verdict *verdicts; /* [shape], where the answer is neither UNASKED nor NO */
 	bool possible;
+	/* Where few shapes can fit, these: ascending.  Groups are asked for them. */
+	bool few;
+	uint32_t few_shapes[FEW_SHAPES], few_n;
 	bool all_asked;
 	struct match_asked all; /* of all shapes, then */
 };
@@ -98,6 +107,7 @@ struct match *match_free(struct match *m)
 	free(m->resource_ok);
 	free(m->verdicts);
 	free(m->answers);
+	free(m->skeletons);
 	free(m);
 	return NULL;
 }
@@ -208,6 +218,73 @@ static enum answer ask(struct match *m, uint32_t number)
 						       : ANSWER_YES;
 }
 
+/* Can a row have the tag's value, whatever values such shapes have? */
+static bool tag_may(const struct match *m, const struct shape *s, const struct tag *t)
+{
+	const struct shape_entry *entries = tables_shapes(m->tables)->entries + s->entry_first;
+
+	if (t->on_resource[s->resource])
+		return true;
+	if (t->key == ABSENT)
+		return false;
+	if (s->loose_n > 0)
+		return true;
+	for (uint32_t i = 0; i < s->entry_n; i++)
+		if (entries[i].key == t->key &&
+		    !(entries[i].class == ENTRY_FIXED && entries[i].type == VALUE_STRING &&
+		      t->text == ABSENT))
+			return true;
+	return false;
+}
+
+static bool skeleton_may(const struct match *m, const struct shape *s)
+{
+	bool may = shape_is_block(s) && m->resource_ok[s->resource];
+
+	for (size_t i = 0; may && i < m->query->tag_n; i++)
+		may = tag_may(m, s, &m->tags[i]);
+	return may;
+}
+
+/* A shape that may fit, unless asking it says otherwise. */
+static void few_add(struct match *m, uint32_t shape)
+{
+	m->answers[shape] = (uint8_t)ask(m, shape);
+	if (m->answers[shape] == ANSWER_NO)
+		return;
+	m->few = m->few_n < FEW_SHAPES;
+	if (m->few)
+		m->few_shapes[m->few_n++] = shape;
+}
+
+/* Skeletons are few: a value that none of them can have is in no group. */
+static int ask_skeletons(struct match *m)
+{
+	const struct shapes *shapes = tables_shapes(m->tables);
+	bool any = false;
+
+	if (!m->possible || m->query->tag_n == 0)
+		return 0;
+	m->few = true;
+	m->skeletons = calloc((size_t)tables_skeletons(m->tables) + 1, 1);
+	if (!m->skeletons)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < shapes->n; i++) {
+		uint8_t *answer = &m->skeletons[tables_skeleton(m->tables, i)];
+
+		if (*answer == SKELETON_UNASKED)
+			*answer =
+				skeleton_may(m, &shapes->rows[i]) ? SKELETON_PERHAPS : SKELETON_NO;
+		if (*answer == SKELETON_NO)
+			m->answers[i] = ANSWER_NO;
+		any |= *answer == SKELETON_PERHAPS;
+		if (*answer == SKELETON_PERHAPS && m->few)
+			few_add(m, i);
+	}
+	m->possible = any && !(m->few && m->few_n == 0);
+	return 0;
+}
+
 /* What no shape need be asked for. */
 static bool is_possible(const struct match *m)
 {
@@ -251,7 +328,7 @@ static int prepare(struct match *m)
 	m->verdicts = malloc(((size_t)tables_shapes(m->tables)->n + 1) * sizeof(*m->verdicts));
 	m->answers = calloc(tables_shapes(m->tables)->n + 1, 1);
 	m->possible = is_possible(m);
-	return m->verdicts && m->answers ? 0 : -ENOMEM;
+	return m->verdicts && m->answers ? ask_skeletons(m) : -ENOMEM;
 }
 
 int match_new(const struct store_query *query, struct segment *segment, struct match **ret_match)
@@ -304,14 +381,39 @@ static void ask_one(struct match *m, uint32_t shape, const struct shape_brief *b
 	a->keys |= v->in_columns_or_resource;
 }
 
+/* Has the group the shape?  Shapes are asked for in their order: *from is moved on. */
+static bool zone_has(const struct group_zone *zone, uint32_t shape, uint32_t *from)
+{
+	uint32_t low = *from, high = zone->shape_n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (zone->shapes[middle] < shape)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*from = low;
+	return low < zone->shape_n && zone->shapes[low] == shape;
+}
+
 bool match_ask(struct match *m, const struct group_zone *zone, struct match_asked *ret_asked)
 {
 	const struct shape_brief *briefs = tables_briefs(m->tables);
 	uint32_t shape_n = tables_shapes(m->tables)->n;
 	struct match_asked a = {.all = UINT64_MAX};
+	uint32_t from = 0;
 
 	if (!m->possible)
 		return false;
+	if (m->few) {
+		for (uint32_t i = 0; i < m->few_n; i++)
+			if (zone_has(zone, m->few_shapes[i], &from))
+				ask_one(m, m->few_shapes[i], briefs, &a);
+		*ret_asked = a;
+		return a.settled || a.any;
+	}
 	/* A group of so many shapes has some that are possible if any is: not worth a look. */
 	if (zone->shape_n > MANY_SHAPES) {
 		for (uint32_t i = 0; i < shape_n && !m->all_asked; i++)
