@@ -36,10 +36,10 @@ static inline void column_codec_freep(struct column_codec **c)
 	column_codec_free(*c);
 }
 
-/* zstd's level for what is compressed from now on: 4 until this is called. */
 /* Bytes of memory that reading has taken. */
 size_t column_codec_bytes(const struct column_codec *c);
 
+/* zstd's level for what is compressed from now on: 3 until this is called. */
 void column_codec_level(struct column_codec *c, int level);
 
 /* What was chosen for the blocks of a column the last time, so that the next few need not be

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/vec.h"
-#include "store/group_writer.h"
+#include "store/shape_memo.h"
 
 #define NONE UINT32_MAX
 /* Lists of a group that are not too many while it is gathered: so many, and one for so many rows; …
@@ -100,16 +100,8 @@ static int stage_singly(struct group_writer *g, struct remap *r, uint8_t level,
 static inline bool has_list(const struct key_lists *l, const struct key_list *list, uint8_t level,
 			    const uint32_t *strings, const struct attr *a, uint32_t n)
 {
-	const uint32_t *words = l->words + list->first;
-	uint32_t differ = 0;
-
-	if (list->n != n || list->level != level)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		differ |= words[i] ^ field_word(strings[a[i].key], a[i].type);
-		__asm__("" : "+r"(differ)); /* in vectors it takes twice as many instructions */
-	}
-	return differ == 0;
+	return list->n == n && list->level == level &&
+	       has_keys(strings, a, n, l->words + list->first);
 }
 
 /* Looks the row's list up by its words, or adds it. */
@@ -203,19 +195,23 @@ static int stage_list(struct group_writer *g, struct remap *r, const uint32_t *c
 {
 	struct value_column *all = g->shapes.columns; /* none is added */
 	const uint32_t *strings = r->strings;
-	int e = 0;
 
-	for (uint32_t i = 0; i < n && e == 0; i++) {
-		struct value_column *c = &all[columns[i]];
+	for (const struct attr *end = a + n; a < end; a++, columns++) {
+		struct value_column *c = &all[*columns];
 		uint32_t at = c->n, code;
+		int e;
 
-		if (at < c->code_room && (code = strings[a[i].string])) {
+		if (__builtin_expect(at < c->code_room, 1) &&
+		    __builtin_expect((code = strings[a->string]) != 0, 1)) {
 			c->codes[at] = code;
 			c->n = at + 1;
-		} else
-			e = group_stage(g, r, columns[i], &a[i]);
+			continue;
+		}
+		e = group_stage(g, r, *columns, a);
+		if (e < 0)
+			return e;
 	}
-	return e;
+	return 0;
 }
 
 int group_stage_loose(struct group_writer *g, struct remap *r, uint8_t level, const struct attr *a,

@@ -49,6 +49,16 @@ struct field {
 
 /* A column of values that do not stand in shapes. */
 struct value_column {
+	/* Values of the group that is being written, in row order. */
+	uint32_t n;
+	uint32_t code_room; /* so many codes, once the group has one; 0 without codes */
+	union {
+		uint64_t *numbers;
+		struct slice *texts;
+		uint32_t *codes;
+	};
+	size_t capacity; /* in the widest of them that the column may need */
+
 	uint32_t key;
 	uint8_t level, type;
 	/* Texts that repeat from group to group are in the dictionary: their codes are the values.
@@ -57,15 +67,6 @@ struct value_column {
 	/* How rows of settled skeletons voted: the first guess for others. */
 	uint64_t fixed_rows, var_rows;
 	struct column_hints hints;
-	/* Values of the group that is being written, in row order. */
-	uint32_t n;
-	union {
-		uint64_t *numbers;
-		struct slice *texts;
-		uint32_t *codes;
-	};
-	size_t capacity;    /* in the widest of them that the column may need */
-	uint32_t code_room; /* so many codes, once the group has one; 0 without codes */
 };
 
 struct shape_row {
