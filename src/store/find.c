@@ -24,6 +24,9 @@
 #define ALONE_GROUPS  8  /* looked at before others are asked to help */
 #define THREADS_MOST  15u
 #define CHECK_EVERY   256 /* traces of a head */
+#define SHARED_PLACES 8   /* groups with hits from which on their rows are fetched by several … */
+#define SHARED_HITS   128 /* … if there are at most so many hits, … */
+#define SHARED_ROWS   1024 /* … those with at most so many rows */
 
 /* --- the hits --- */
 
@@ -362,10 +365,104 @@ static int by_place(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
+/* Are there more hits in the group of the i-th than one by one are cheap? */
+static bool has_many(const struct find_hit *const *places, size_t i, size_t n)
+{
+	return i + MANY_HITS < n && by_place(&places[i], &places[i + MANY_HITS]) == 0;
+}
+
+/* --- rows of hits in many groups, fetched by several threads --- */
+
+struct fetched {
+	struct event_set set;
+	bool done;
+	int result;
+};
+
+/* One thread's share. */
+struct fetching {
+	const struct finding *f;
+	struct open_groups *open;
+	const struct find_hit *const *places;
+	size_t from, end, n;
+	struct fetched *fetched;
+	struct leash *leash; /* of who asks */
+};
+
+static void fetch(const struct fetching *x)
+{
+	for (size_t i = x->from; i < x->end; i++) {
+		struct fetched *to = &x->fetched[i];
+
+		if (x->places[i]->segment == FIND_ANYWHERE || x->places[i]->rows > SHARED_ROWS)
+			continue; /* one at a time */
+		to->result = leash_check();
+		if (to->result == 0)
+			to->result = hit_rows(x->f, x->open, x->places[i],
+					      has_many(x->places, i, x->n), &to->set);
+		to->done = true;
+	}
+}
+
+static void *fetch_thread(void *argument)
+{
+	const struct fetching *x = argument;
+	bool held = leash_hold(x->leash);
+
+	fetch(x);
+	if (held)
+		leash_drop();
+	return NULL;
+}
+
+static size_t threads_for(const struct find_hit *const *places, size_t n)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t groups = n > 0;
+
+	for (size_t i = 1; i < n; i++)
+		groups += by_place(&places[i - 1], &places[i]) != 0;
+	if (groups < SHARED_PLACES || n > SHARED_HITS || processors < 2)
+		return 1;
+	groups = MIN(groups / (SHARED_PLACES / 2), (size_t)THREADS_MOST);
+	return MIN((size_t)processors, groups);
+}
+
+/* Fetches rows ahead; what it leaves out, or cannot start a thread for, is fetched later. */
+static void fetch_shared(const struct finding *f, struct open_groups *open,
+			 const struct find_hit *const *places, size_t n, size_t thread_n,
+			 struct fetched *fetched)
+{
+	struct open_groups opened[THREADS_MOST] = {0};
+	struct fetching shares[THREADS_MOST];
+	pthread_t threads[THREADS_MOST];
+	size_t started = 0;
+
+	for (size_t i = 0; i < thread_n; i++)
+		shares[i] = (struct fetching){.f = f,
+					      .open = i == 0 ? open : &opened[i],
+					      .places = places,
+					      .from = n * i / thread_n,
+					      .end = n * (i + 1) / thread_n,
+					      .n = n,
+					      .fetched = fetched,
+					      .leash = leash_held()};
+	for (size_t i = 1; i < thread_n; i++, started++)
+		if (pthread_create(&threads[i], NULL, fetch_thread, &shares[i]) != 0)
+			break;
+	fetch(&shares[0]);
+	for (size_t i = 1; i <= started; i++) {
+		pthread_join(threads[i], NULL);
+		open_groups_done(&opened[i]);
+	}
+}
+
 static int summarise(const struct finding *f, struct open_groups *open, struct trace_list *list)
 {
 	const struct find_hit **places;
-	struct event_set set = {0};
+	_cleanup_(freep)
+	struct fetched *fetched = NULL;
+	size_t thread_n;
 	int r = 0;
 
 	list->n = MIN(f->hit_n, f->limit);
@@ -377,22 +474,28 @@ static int summarise(const struct finding *f, struct open_groups *open, struct t
 	for (size_t i = 0; i < list->n; i++)
 		places[i] = &f->hits[i];
 	qsort(places, list->n, sizeof(*places), by_place);
-	for (size_t i = 0; r == 0 && i < list->n; i++) {
-		bool many = i + MANY_HITS < list->n &&
-			    by_place(&places[i], &places[i + MANY_HITS]) == 0;
+	thread_n = threads_for(places, list->n);
+	fetched = calloc(list->n + 1, sizeof(*fetched));
+	if (!fetched)
+		return -ENOMEM;
+	if (thread_n > 1)
+		fetch_shared(f, open, places, list->n, thread_n, fetched);
+	for (size_t i = 0; i < list->n; i++) {
+		struct trace_summary *to = &list->rows[places[i] - f->hits];
+		struct fetched *at = &fetched[i];
 
-		event_set_clear(&set);
-		r = leash_check();
-		if (r == 0)
-			r = hit_rows(f, open, places[i], many, &set);
-		if (r == 0)
-			r = trace_summarise(set.refs, set.n, list->arena,
-					    &list->rows[places[i] - f->hits]);
-		else if (r == -E2BIG)
-			r = giant_summarise(f->snapshot, places[i]->key.id, list->arena,
-					    &list->rows[places[i] - f->hits]);
+		if (!at->done && r == 0)
+			r = leash_check();
+		if (!at->done && r == 0)
+			at->result = hit_rows(f, open, places[i], has_many(places, i, list->n),
+					      &at->set);
+		if (r == 0 && at->result == -E2BIG)
+			r = giant_summarise(f->snapshot, places[i]->key.id, list->arena, to);
+		else if (r == 0)
+			r = at->result ? at->result
+				       : trace_summarise(at->set.refs, at->set.n, list->arena, to);
+		event_set_done(&at->set);
 	}
-	event_set_done(&set);
 	return r;
 }
 
