@@ -11,7 +11,7 @@
 #include "bench/entropy.h"
 #include "bench/source.h"
 #include "bench/store.h"
-#include "store/segment_layout.h"
+#include "segment/segment_layout.h"
 
 #define LEAST_BYTES 0.002 /* a span: smaller columns are summed up */
 

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "store/group.h"
+#include "segment/group.h"
 
 #define FIRST_ROWS 100000
 #define GROWTH     4

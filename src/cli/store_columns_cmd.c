@@ -8,8 +8,8 @@
 #include "base/vec.h"
 #include "cli/cli_store.h"
 #include "cli/table.h"
+#include "segment/segment_layout.h"
 #include "store/manifest.h"
-#include "store/segment_layout.h"
 #include "wire/json_writer.h"
 
 struct part {

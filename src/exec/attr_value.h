@@ -18,7 +18,7 @@ struct value attr_value(const struct batch *b, const struct attr *a, struct aren
 struct value bits_value(enum value_type type, uint64_t bits);
 
 /* A value of type STRING, BYTES, RAW, RAW_PAIR as a text; of ARRAY and KVLIST, packed
- * (store/packed_value.h).  Damage is nil. */
+ * (segment/packed_value.h).  Damage is nil. */
 struct value text_value(enum value_type type, struct slice text, struct arena *arena);
 
 #endif

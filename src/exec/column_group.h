@@ -57,7 +57,7 @@ struct column_group {
 	uint32_t piece_at; /* where the last row was */
 };
 
-/* Goes to another group.  -ENOMEM, -EBADMSG …: as store/group.h. */
+/* Goes to another group.  -ENOMEM, -EBADMSG …: as segment/group.h. */
 int column_group_open(struct column_group *g, const struct column_shapes *shapes,
 		      struct segment_group *group, uint64_t serial);
 void column_group_done(struct column_group *g);

@@ -8,7 +8,7 @@
 
 #include "exec/column_query.h"
 #include "exec/expr.h"
-#include "store/group.h"
+#include "segment/group.h"
 
 enum shape_verdict { SHAPE_NO, SHAPE_YES, SHAPE_ASK };
 

@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 #include "exec/attr_value.h"
 #include "exec/row_field.h"
+#include "segment/totals.h"
 #include "store/scan.h"
-#include "store/totals.h"
 
 bool column_totals_fit(const struct column_scan *s)
 {

@@ -1,7 +1,7 @@
 /* exec/column_totals.h - segments that a query over columns counts as wholes, by their totals.
  *
  * What a query asks of all spans of a segment, and of nothing but service, name, kind, status,
- * resource and duration, the segment's totals say (store/totals.h).  They are counted by the same
+ * resource and duration, the segment's totals say (segment/totals.h).  They are counted by the same
  * places as rows are, so the answer is the same. */
 #ifndef CAUSET_EXEC_COLUMN_TOTALS_H
 #define CAUSET_EXEC_COLUMN_TOTALS_H

@@ -11,7 +11,7 @@
 #include "exec/expr.h"
 #include "exec/grouping.h"
 #include "exec/ordering.h"
-#include "store/segment.h"
+#include "segment/segment.h"
 
 /* Above what looks across traces there are no elements any more. */
 static struct value no_element(void *context, const struct plan_expr *e)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "store/duration_place.h"
+#include "segment/duration_place.h"
 
 #define SKETCH_ERROR (1.0 / 128)
 #define SKETCH_PER   PLACES_PER /* buckets to a doubling */

@@ -9,7 +9,7 @@
 
 #include "exec/expr.h"
 #include "exec/run.h"
-#include "store/group.h"
+#include "segment/group.h"
 
 #define PRUNE_SETS  64  /* of one plan; more are taken for possible */
 #define PRUNE_PARTS 8   /* of a predicate; one with more is taken as a whole */

@@ -17,11 +17,11 @@
 
 #include "base/cleanup.h"
 #include "core/clock.h"
+#include "segment/group_cache.h"
 #include "store/compact.h"
 #include "store/engine_int.h"
 #include "store/feed.h"
 #include "store/flush.h"
-#include "store/group_cache.h"
 #include "store/retain.h"
 #include "store/steady_clock.h"
 

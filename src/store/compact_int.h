@@ -3,9 +3,9 @@
 #define CAUSET_STORE_COMPACT_INT_H
 
 #include "base/radix.h"
+#include "segment/group.h"
 #include "store/compact.h"
 #include "store/engine_int.h"
-#include "store/group.h"
 #include "store/split_trace.h"
 #include "store/thinning.h"
 

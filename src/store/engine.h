@@ -1,6 +1,6 @@
 /* store/engine.h - the durable engine: a log, a head in memory, and immutable segments on disk.
  *
- *   append ─▶ log (store/wal.h) ─▶ head (store/head.h) ─flush─▶ segments (store/segment.h)
+ *   append ─▶ log (store/wal.h) ─▶ head (store/head.h) ─flush─▶ segments (segment/segment.h)
  *                  acknowledged         at once queryable           └─▶ compaction, retention
  *
  * How the parts keep each other's promises: docs/design/store.md. */

@@ -18,8 +18,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
+#include "segment/segment_files.h"
 #include "store/engine_int.h"
-#include "store/segment_files.h"
 
 #define READ_TRIES    50
 #define READ_PAUSE_NS (20 * NS_PER_MS) /* a flush or a merge ends in such a while */

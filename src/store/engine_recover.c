@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "segment/segment_files.h"
 #include "store/engine_int.h"
-#include "store/segment_files.h"
 #include "store/set_aside.h"
 
 static const struct manifest_segment *row_of(const struct manifest *m, uint64_t number)

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "segment/group.h"
 #include "store/engine_int.h"
 #include "store/feed_file.h"
-#include "store/group.h"
 
 /* A segment under way. */
 struct reading {

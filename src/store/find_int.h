@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "store/group.h"
+#include "segment/group.h"
 #include "store/id_set.h"
 #include "store/span_match.h"
 #include "store/summary.h"

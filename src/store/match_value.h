@@ -5,7 +5,7 @@
 #ifndef CAUSET_STORE_MATCH_VALUE_H
 #define CAUSET_STORE_MATCH_VALUE_H
 
-#include "store/group.h"
+#include "segment/group.h"
 
 struct match_value {
 	struct slice text;

@@ -7,7 +7,7 @@
 #define CAUSET_STORE_OCTAVES_H
 
 #include "base/arena.h"
-#include "store/duration_place.h"
+#include "segment/duration_place.h"
 
 struct octaves {
 	uint64_t *bins[PLACES_OCTAVES]; /* [PLACES_PER], or NULL */

@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/leash.h"
 #include "base/vec.h"
+#include "segment/totals.h"
 #include "store/operation_tally.h"
 #include "store/scan.h"
-#include "store/totals.h"
 
 #define THREADS_MOST   16
 #define RESOURCES_MOST ((1u << 29) - 1) /* TABLE_MOST is less */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "segment/group.h"
 #include "store/find.h"
-#include "store/group.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 

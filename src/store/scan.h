@@ -6,7 +6,7 @@
 #ifndef CAUSET_STORE_SCAN_H
 #define CAUSET_STORE_SCAN_H
 
-#include "store/group.h"
+#include "segment/group.h"
 #include "store/view.h"
 
 struct scan {

@@ -1,12 +1,13 @@
 /* store/span_match.h - what a search asks of a span, answered for the rows of a segment.
  *
- * The question is put once to each resource and each shape (store/group.h).  For most shapes that
+ * The question is put once to each resource and each shape (segment/group.h).  For most shapes that
  * settles it; where an attribute's value is not in the shape, the group's column for it is looked
  * through.  What comes out is a set of rows. */
 #ifndef CAUSET_STORE_SPAN_MATCH_H
 #define CAUSET_STORE_SPAN_MATCH_H
 
-#include "store/group.h"
+#include "segment/group.h"
+#include "store/store.h"
 
 #define MATCH_MAX_TAGS 63
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "store/group.h"
+#include "segment/group.h"
 
 static int by_bytes(const void *a, const void *b)
 {

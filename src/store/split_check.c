@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "store/group.h"
+#include "segment/group.h"
 
 #define HASHES_MOST ((size_t)16 << 20) /* traces compared between segments; 8 bytes each */
 

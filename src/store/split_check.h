@@ -2,7 +2,7 @@
 #ifndef CAUSET_STORE_SPLIT_CHECK_H
 #define CAUSET_STORE_SPLIT_CHECK_H
 
-#include "store/segment.h"
+#include "segment/segment.h"
 
 struct split_check {
 	uint64_t *hashes, *listed; /* of all traces; of those on lists */

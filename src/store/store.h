@@ -6,7 +6,7 @@
 #ifndef CAUSET_STORE_STORE_H
 #define CAUSET_STORE_STORE_H
 
-#include "model/batch.h"
+#include "model/event_set.h"
 
 struct store;
 
@@ -54,17 +54,6 @@ int store_recent(struct store *s, int64_t since_ns, store_recent_fn *each, void 
 /* Body hashes are made with this seed: drawn at random for a new store, the same after a restart as
  * long as it remembers hashes. */
 uint64_t store_hash_seed(struct store *s);
-
-/* Events of one or many traces, with the batches they lie in. */
-struct event_set {
-	struct event_ref *refs; /* in arrival order */
-	size_t n, capacity;
-	struct batch **batches; /* each holds one reference */
-	size_t batch_n, batch_capacity;
-};
-
-/* Frees; NULL-safe inside; usable again. */
-void event_set_done(struct event_set *set);
 
 #define STORE_TRACE_ROWS ((size_t)2 << 20) /* events of a trace that may be asked for at once */
 

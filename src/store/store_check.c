@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "segment/segment_files.h"
 #include "store/feed_file.h"
 #include "store/manifest.h"
-#include "store/segment_files.h"
 #include "store/set_aside.h"
 #include "store/split_check.h"
 #include "store/wal.h"

@@ -34,11 +34,4 @@ struct store {
 
 #define FEED_PAGE_ROWS 65536 /* about so many rows at a time */
 
-/* Adds rows first … first + count - 1 of a batch; takes a reference to the batch where it is not
- * the last one added.  False when out of memory; what was there stays. */
-bool event_set_add(struct event_set *set, struct batch *batch, uint32_t first, uint32_t count);
-
-/* Forgets the content but keeps the memory, for the next trace. */
-void event_set_clear(struct event_set *set);
-
 #endif

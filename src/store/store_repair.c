@@ -15,11 +15,11 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "segment/segment_files.h"
+#include "segment/segment_salvage.h"
 #include "store/engine.h"
 #include "store/feed_file.h"
 #include "store/manifest.h"
-#include "store/segment_files.h"
-#include "store/segment_salvage.h"
 #include "store/set_aside.h"
 
 struct repair {

@@ -10,10 +10,10 @@
 #include "base/vec.h"
 #include "core/glob.h"
 #include "sampling/second.h"
+#include "segment/trace_bounds.h"
 #include "store/attr_text.h"
 #include "store/summary.h"
 #include "store/thin_shape.h"
-#include "store/trace_bounds.h"
 
 /* An operation (service and name of the root) with the durations seen, later the cut per rule. */
 struct operation {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "store/group.h"
+#include "segment/group.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 

@@ -8,9 +8,9 @@
 
 #include <pthread.h>
 
+#include "segment/segment.h"
 #include "store/head.h"
 #include "store/manifest.h"
-#include "store/segment.h"
 
 #define VIEW_HEADS 4 /* the active one and those on their way to disk */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "store/column.h"
+#include "segment/column.h"
 
 #define MOST 4096
 

@@ -5,7 +5,7 @@
 
 #include "base/fs.h"
 #include "fuzz.h"
-#include "store/group.h"
+#include "segment/group.h"
 
 #define GROUPS_MOST 16
 #define ROWS_MOST   65536

@@ -8,7 +8,7 @@
 #include "fs_failing.h"
 #include "fs_recording.h"
 #include "sampling/second.h"
-#include "store/segment_int.h"
+#include "segment/segment_int.h"
 #include "store/store_backup.h"
 #include "store/store_repair.h"
 

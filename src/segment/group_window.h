@@ -1,0 +1,39 @@
+/* segment/group_window.h - a part of a group's rows: which values of each block belong to them.
+ *
+ * Rows say by their shapes in which blocks they have values, so the values of some rows are found
+ * by counting those of the rows before.  A window is made of whole pieces: rows of a piece refer to
+ * each other. */
+#ifndef CAUSET_SEGMENT_GROUP_WINDOW_H
+#define CAUSET_SEGMENT_GROUP_WINDOW_H
+
+#include "segment/group_int.h"
+
+struct row_window {
+	uint32_t first, end;       /* rows */
+	uint32_t piece, piece_end; /* pieces */
+	bool whole;                /* all rows of the group */
+	/* Values of each block: of the rows before, of the window, of the group. */
+	uint32_t before[BLOCK_VALUES], count[BLOCK_VALUES], total[BLOCK_VALUES];
+};
+
+/* All rows. */
+int window_whole(struct segment_group *g, struct row_window *ret_window);
+
+/* The pieces that hold rows first … end - 1; end is larger than first.  Leaves in g->scratch, as
+ * 32-bit numbers, how many rows of each of the group's shapes stand before the window. */
+int window_of(struct segment_group *g, uint32_t first, uint32_t end, struct row_window *ret_window);
+
+/* The pieces that hold these rows, ascending: no window twice; returns how many, negative errno.
+ * Room for n windows. */
+int windows_of(struct segment_group *g, const uint32_t *rows, uint32_t n,
+	       struct row_window *windows);
+
+/* Each fills the group's arrays for the rows of n windows, ascending and apart. */
+int window_piece_ids(struct segment_group *g, const struct row_window *w, size_t n);
+int window_ids(struct segment_group *g, const struct row_window *w, size_t n);
+int window_durations(struct segment_group *g, const struct row_window *w, size_t n);
+/* Needs ids and durations. */
+int window_times(struct segment_group *g, const struct row_window *w, size_t n);
+int window_units(struct segment_group *g, const struct row_window *w);
+
+#endif

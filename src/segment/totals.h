@@ -1,0 +1,155 @@
+/* segment/totals.h - how many spans a segment has of each kind, and how their durations are spread.
+ *
+ * Questions about all spans of a time ("count and p99 by service and operation") are answered from
+ * these tables, a few kilobytes a segment, as they would be from the rows: durations are counted by
+ * the places (segment/duration_place.h) in which queries count them, with the shortest, the longest
+ * and the sum beside them.
+ *
+ * A row of the table is of one (resource, name, type, kind, status).  Where that would not stay
+ * small, resources of a service are taken together, then kinds, then states (enum totals_apart);
+ * and if it is still not, there is no table.  Only SPAN and BEGIN rows are counted, and every row
+ * of the segment is, whatever other segments have of the same trace. */
+#ifndef CAUSET_SEGMENT_TOTALS_H
+#define CAUSET_SEGMENT_TOTALS_H
+
+#include "model/batch.h"
+#include "segment/column.h"
+#include "segment/duration_place.h"
+
+#define TOTALS_MOST      8192       /* rows of a table */
+#define TOTALS_KEYS_MOST 65536      /* looked at to make it */
+#define TOTALS_BINS_MOST (1u << 20) /* of a table: places from a row's first to its last */
+
+/* What rows keep apart beside name and type. */
+enum totals_apart {
+	APART_RESOURCE = 1, /* otherwise by service */
+	APART_KIND = 2,
+	APART_STATUS = 4,
+	APART_ALL = 7
+};
+
+struct totals_key {
+	uint32_t source;      /* a resource's number, or the string code of a service; 0: none */
+	uint32_t name;        /* string code */
+	int32_t kind, status; /* 0 where they are not kept apart */
+	uint32_t type;        /* EVENT_SPAN or EVENT_BEGIN */
+};
+
+/* --- counting: one thread --- */
+
+struct total {
+	uint64_t spans, errors, zeros;
+	uint64_t timed; /* have a duration */
+	int64_t shortest, longest;
+	unsigned __int128 sum;
+	struct totals_key key;
+	uint16_t chunks[PLACES_OCTAVES]; /* index + 1 of PLACES_PER counts; 0: none */
+};
+
+struct totals {
+	const struct batch *tables; /* borrowed: the segment's resources */
+	unsigned apart;             /* enum totals_apart */
+	bool given_up;              /* there are too many: nothing is counted any more */
+	struct total *rows;
+	size_t n, capacity;
+	uint32_t (*chunks)[PLACES_PER];
+	size_t chunk_n, chunk_capacity;
+	size_t chunk_soft; /* with so many, what can be taken together is */
+	size_t places;     /* with something in them, of all rows */
+	/* Spans as they come: with nothing taken together.  Numbers stay what they are. */
+	struct totals_known {
+		struct totals_key key;
+		uint32_t row;
+	} * known;
+	size_t known_n, known_capacity;
+	uint32_t *slots; /* number + 1, by hash of the key */
+	/* Once some are taken together: row + 1, by hash of its key. */
+	uint32_t *row_slots;
+};
+
+/* `tables` has the resources that keys name by number, and is looked at when they are too many. */
+void totals_init(struct totals *t, const struct batch *tables);
+void totals_done(struct totals *t);
+
+/* The number of spans like that, of resource key->source.  UINT32_MAX without memory, or when it is
+ * given up. */
+uint32_t totals_number(struct totals *t, const struct totals_key *key);
+
+/* Makes room for a duration in an octave of a row, where there is none yet. */
+int totals_room(struct totals *t, struct total *row, uint32_t octave);
+
+/* Counts a span; duration -1: it has none.  -ENOMEM. */
+static inline int totals_add(struct totals *t, uint32_t number, bool error, int64_t duration_ns)
+{
+	struct total *row = &t->rows[t->known[number].row];
+	uint32_t place = duration_place(duration_ns) - 1U, octave = place / PLACES_PER;
+
+	if (duration_ns > 0) {
+		/* Making room may rearrange everything. */
+		while (__builtin_expect(!row->chunks[octave], 0)) {
+			int r = totals_room(t, row, octave);
+
+			if (r < 0 || t->given_up)
+				return r;
+			row = &t->rows[t->known[number].row];
+		}
+		t->places += t->chunks[row->chunks[octave] - 1][place % PLACES_PER]++ == 0;
+	}
+	row->spans++;
+	row->errors += error;
+	if (duration_ns < 0)
+		return 0;
+	row->zeros += duration_ns == 0;
+	row->timed++;
+	row->shortest = duration_ns < row->shortest ? duration_ns : row->shortest;
+	row->longest = duration_ns > row->longest ? duration_ns : row->longest;
+	row->sum += (uint64_t)duration_ns;
+	return 0;
+}
+
+/* Keeps less apart, of what was counted and what will be; gives up if nothing is left to take
+ * together.  -ENOMEM. */
+int totals_coarsen(struct totals *t);
+
+/* Appends the table, unless it would take more than `most` bytes.  -ENOMEM. */
+int totals_encode(struct totals *t, struct column_codec *codec, size_t most, struct buffer *out);
+
+/* --- reading --- */
+
+struct total_row {
+	struct totals_key key;
+	uint64_t spans, errors, timed;
+	int64_t shortest, longest; /* if timed > 0 */
+	unsigned __int128 sum;
+	uint32_t place, place_n; /* counts[i] spans have a duration at place + i */
+	const uint32_t *counts;
+};
+
+struct totals_table {
+	unsigned apart; /* enum totals_apart */
+	uint32_t n;
+	struct total_row *rows;
+	uint32_t *counts;
+};
+
+/* What tables of a segment may refer to. */
+struct totals_limits {
+	uint32_t strings, resources;
+};
+
+/* -EBADMSG, -ENOMEM. */
+int totals_decode(struct slice bytes, const struct totals_limits *limits,
+		  struct totals_table **ret_table);
+/* Accepts NULL, returns NULL. */
+struct totals_table *totals_free(struct totals_table *t);
+
+static inline void totals_freep(struct totals_table **t)
+{
+	totals_free(*t);
+}
+
+/* The table of a segment.  -ENOENT when it has none, -EBADMSG, -ENOMEM. */
+struct segment;
+int segment_totals(struct segment *s, struct totals_table **ret_table);
+
+#endif

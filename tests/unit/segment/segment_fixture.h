@@ -1,0 +1,202 @@
+/* tests/unit/segment/segment_fixture.h - batches piled up, written as a segment, compared with what
+ * comes out of it. */
+#ifndef CAUSET_TESTS_UNIT_SEGMENT_SEGMENT_FIXTURE_H
+#define CAUSET_TESTS_UNIT_SEGMENT_SEGMENT_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/rng.h"
+#include "batch_equal.h"
+#include "model/batch_copy.h"
+#include "segment/segment.h"
+
+struct pile_trace {
+	struct trace_id id;
+	struct event_ref *refs;
+	size_t n;
+	int64_t start_ns;
+};
+
+struct pile {
+	struct batch *batches[64];
+	size_t batch_n;
+	struct pile_trace *traces; /* in the order they are written */
+	size_t trace_n;
+	struct event_ref *in_order;
+	size_t row_n;
+	size_t split_n; /* the first so many are said to be split */
+};
+
+static inline int pile_folder_make(void **state)
+{
+	char *dir = strdup("/tmp/causet-segment-XXXXXX");
+
+	*state = mkdtemp(dir);
+	return *state ? 0 : -1;
+}
+
+static inline int pile_folder_remove(void **state)
+{
+	struct fs_names names = {0};
+
+	if (fs_list(fs_real(), *state, &names) == 0)
+		for (size_t i = 0; i < names.n; i++) {
+			char *path = fs_path(*state, names.items[i]);
+
+			fs_unlink(fs_real(), path);
+			free(path);
+		}
+	fs_names_done(&names);
+	rmdir(*state);
+	free(*state);
+	return 0;
+}
+
+/* Rows of a batch are spread over `traces` traces; a span's points and links stay with it. */
+static inline void pile_share_traces(struct batch *b, struct rng *rng, size_t traces)
+{
+	struct trace_id id = {0};
+
+	for (size_t i = 0; i < b->event_n; i++) {
+		struct event *e = &b->events[i];
+		bool behind = i > 0 && (e->type == EVENT_POINT || e->type == EVENT_LINK) &&
+			      e->id1 == e[-1].id1;
+
+		if (!behind) {
+			store_be64(id.b, 77);
+			store_be64(id.b + 8, 1 + rng_below(rng, traces));
+		}
+		e->trace_id = id;
+		/* Some parents are there. */
+		if (e->type == EVENT_SPAN && i > 0 && rng_below(rng, 2))
+			e->id2 = b->events[rng_below(rng, b->event_n)].id1;
+	}
+}
+
+static inline void pile_one_trace(struct batch *b)
+{
+	for (size_t i = 0; i < b->event_n; i++)
+		b->events[i].trace_id = (struct trace_id){{1}};
+}
+
+/* Takes the batch. */
+static inline void pile_add(struct pile *p, struct batch *b)
+{
+	b->owner = (uint32_t)(p->batch_n % b->strings);
+	b->sender = (uint32_t)(p->batch_n / 2 % b->strings);
+	b->kept_threshold = p->batch_n % 3;
+	b->received_ns = 1000 + (int64_t)p->batch_n;
+	p->batches[p->batch_n++] = b;
+}
+
+static inline struct pile_trace *pile_trace(struct pile *p, struct trace_id id)
+{
+	for (size_t i = 0; i < p->trace_n; i++)
+		if (trace_id_eq(p->traces[i].id, id))
+			return &p->traces[i];
+	p->traces = realloc(p->traces, (p->trace_n + 1) * sizeof(*p->traces));
+	p->traces[p->trace_n] = (struct pile_trace){.id = id};
+	return &p->traces[p->trace_n++];
+}
+
+static inline void pile_group(struct pile *p)
+{
+	for (size_t i = 0; i < p->batch_n; i++)
+		for (uint32_t j = 0; j < p->batches[i]->event_n; j++) {
+			struct pile_trace *t = pile_trace(p, p->batches[i]->events[j].trace_id);
+
+			t->refs = realloc(t->refs, (t->n + 1) * sizeof(*t->refs));
+			t->refs[t->n++] = (struct event_ref){p->batches[i], j};
+			p->row_n++;
+		}
+	p->in_order = calloc(p->row_n + 1, sizeof(*p->in_order));
+	for (size_t i = 0, at = 0; i < p->trace_n; at += p->traces[i++].n)
+		memcpy(p->in_order + at, p->traces[i].refs, p->traces[i].n * sizeof(*p->in_order));
+}
+
+static inline void pile_write(struct pile *p, const char *dir, uint64_t number, uint32_t group_rows)
+{
+	struct segment_options options = {.group_rows = group_rows};
+	struct segment_seal seal = {.seq_first = 3, .seq_last = 9};
+	struct trace_id *split;
+	struct segment_writer *w;
+	struct segment_info info;
+
+	pile_group(p);
+	split = calloc(p->split_n + 1, sizeof(*split));
+	for (size_t i = 0; i < p->split_n; i++)
+		split[i] = p->traces[i].id;
+	seal.split = split;
+	seal.split_n = p->split_n;
+	assert_int_equal(segment_writer_new(fs_real(), dir, number, &options, &w), 0);
+	for (size_t i = 0; i < p->trace_n; i++) {
+		/* Some in two parts: a trace may be continued. */
+		size_t half = i % 3 == 2 ? p->traces[i].n / 2 : 0;
+
+		assert_int_equal(segment_writer_add(w, p->traces[i].refs, half), 0);
+		assert_int_equal(
+			segment_writer_add(w, p->traces[i].refs + half, p->traces[i].n - half), 0);
+	}
+	assert_int_equal(segment_writer_finish(w, &seal, &info), 0);
+	assert_int_equal(info.number, number);
+	assert_int_equal(info.seq_last, 9);
+	free(split);
+}
+
+static inline struct segment *pile_open(const char *dir, uint64_t number)
+{
+	struct segment *s = NULL;
+	struct error error = {0};
+
+	if (segment_open(fs_real(), dir, number, &s, &error) < 0)
+		fail_msg("%s", error.text);
+	return s;
+}
+
+static inline void pile_done(struct pile *p)
+{
+	for (size_t i = 0; i < p->trace_n; i++)
+		free(p->traces[i].refs);
+	free(p->traces);
+	free(p->in_order);
+	for (size_t i = 0; i < p->batch_n; i++)
+		batch_unref(p->batches[i]);
+	*p = (struct pile){0};
+}
+
+static inline struct batch *rows_batch(const struct event_ref *refs, size_t n)
+{
+	struct batch *b = batch_new(0);
+	struct batch_copy c;
+
+	batch_copy_init(&c, b);
+	for (size_t i = 0; i < n; i++)
+		batch_copy_event(&c, refs[i]);
+	batch_copy_done(&c);
+	assert_int_equal(batch_seal(b), 0);
+	return b;
+}
+
+/* The same rows in the same order, from the same owners and senders. */
+static inline void assert_rows_equal(const struct event_ref *a, size_t a_n,
+				     const struct event_ref *b, size_t b_n)
+{
+	struct batch *x = rows_batch(a, a_n), *y = rows_batch(b, b_n);
+
+	assert_int_equal(a_n, b_n);
+	assert_batch_equal(x, y);
+	batch_unref(x);
+	batch_unref(y);
+	for (size_t i = 0; i < a_n; i++) {
+		assert_true(batch_check(b[i].batch));
+		assert_true(slice_eq(batch_text(a[i].batch, a[i].batch->owner),
+				     batch_text(b[i].batch, b[i].batch->owner)));
+		assert_true(slice_eq(batch_text(a[i].batch, a[i].batch->sender),
+				     batch_text(b[i].batch, b[i].batch->sender)));
+		assert_int_equal(a[i].batch->kept_threshold, b[i].batch->kept_threshold);
+	}
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* What is learnt from the blocks of a column makes the next ones smaller, and all of them come
+ * back, whatever stands in them and in the models. */
+#include "t.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "segment/column.h"
+
+#define BLOCKS   40
+#define VALUES   3000
+#define CONTEXTS 60
+
+struct blocks {
+	struct column_codec *codec;
+	struct column_models_out out;
+	struct column_models models;
+	struct buffer block[BLOCKS];
+	int64_t values[BLOCKS][VALUES];
+	uint32_t contexts[BLOCKS][VALUES], names[BLOCKS][CONTEXTS];
+	size_t n[BLOCKS], bytes;
+	uint32_t name_n;
+};
+
+enum kind { STEADY, DRIFTING, ODD };
+
+/* Numbers of a context are of one size.  They drift, or some are far out and names are new. */
+static int64_t value_of(struct rng *rng, enum kind kind, size_t block, uint32_t name)
+{
+	unsigned size = 8 + name % 20 + (kind == DRIFTING ? (unsigned)block / 4 : 0);
+
+	if (kind == ODD && block > 2 && rng_below(rng, 40) == 0)
+		return (int64_t)rng_next(rng);
+	return (int64_t)(rng_next(rng) >> (64 - MIN(size, 63u))) * (name % 3 ? 1 : -1);
+}
+
+static struct blocks *make(enum kind kind, bool learn)
+{
+	struct blocks *b = calloc(1, sizeof(*b));
+	struct column_learner *l = learn ? column_learner_new(&b->out) : NULL;
+	struct rng rng = {kind + 1};
+
+	b->codec = column_codec_new();
+	for (size_t k = 0; k < BLOCKS; k++) {
+		b->n[k] = kind == ODD ? rng_below(&rng, VALUES) + 1 : VALUES;
+		for (uint32_t i = 0; i < CONTEXTS; i++) {
+			b->names[k][i] = kind == ODD ? i * (uint32_t)k * 7 : i * 3;
+			b->name_n = MAX(b->name_n, b->names[k][i] + 1);
+		}
+		for (size_t i = 0; i < b->n[k]; i++) {
+			b->contexts[k][i] = (uint32_t)rng_below(&rng, CONTEXTS);
+			b->values[k][i] = value_of(&rng, kind, k, b->names[k][b->contexts[k][i]]);
+		}
+		column_codec_learner(b->codec, l, b->names[k]);
+		assert_int_equal(column_encode_i64_in(b->codec, b->values[k], b->n[k],
+						      b->contexts[k], CONTEXTS, &b->block[k]),
+				 0);
+		b->bytes += b->block[k].n;
+	}
+	column_codec_learner(b->codec, NULL, NULL);
+	column_learner_free(l);
+	b->bytes += b->out.bytes.n;
+	assert_int_equal(column_models_read(slice_of(b->out.bytes.p, b->out.bytes.n), b->out.n,
+					    b->name_n, &b->models),
+			 0);
+	return b;
+}
+
+static void blocks_done(struct blocks *b)
+{
+	for (size_t k = 0; k < BLOCKS; k++)
+		buffer_done(&b->block[k]);
+	column_models_done(&b->models);
+	buffer_done(&b->out.bytes);
+	column_codec_free(b->codec);
+	free(b);
+}
+
+static void blocks_come_back_whole_and_in_parts(void **state)
+{
+	static int64_t out[VALUES];
+	struct rng rng = {8};
+
+	for (int kind = STEADY; kind <= ODD; kind++) {
+		struct blocks *b = make((enum kind)kind, true);
+
+		for (size_t k = 0; k < BLOCKS; k++) {
+			size_t first = rng_below(&rng, b->n[k]),
+			       count = rng_below(&rng, b->n[k] - first) + 1;
+
+			column_codec_models(b->codec, &b->models, b->names[k]);
+			assert_int_equal(column_decode_i64_in(b->codec, buffer_get(&b->block[k]),
+							      b->n[k], b->contexts[k], CONTEXTS,
+							      out),
+					 0);
+			assert_memory_equal(out, b->values[k], b->n[k] * sizeof(*out));
+			assert_int_equal(column_decode_i64_in_range(
+						 b->codec, buffer_get(&b->block[k]), b->n[k],
+						 b->contexts[k], CONTEXTS, first, count, out),
+					 0);
+			assert_memory_equal(out, b->values[k] + first, count * sizeof(*out));
+		}
+		blocks_done(b);
+	}
+}
+
+static void tables_are_kept_once(void **state)
+{
+	struct blocks *with = make(STEADY, true), *without = make(STEADY, false);
+
+	assert_int_equal(without->out.n, 0);
+	assert_in_range(with->out.n, 2, 8);
+	assert_true(with->bytes + BLOCKS * 200 < without->bytes);
+	blocks_done(with);
+	blocks_done(without);
+}
+
+static void what_changes_is_learnt_again(void **state)
+{
+	struct blocks *b = make(DRIFTING, true);
+
+	assert_in_range(b->out.n, 5, 24);
+	blocks_done(b);
+}
+
+static void blocks_need_their_models(void **state)
+{
+	static int64_t out[VALUES];
+	const struct column_models none = {0};
+	struct blocks *b = make(STEADY, true);
+
+	column_codec_models(b->codec, NULL, NULL);
+	assert_int_equal(column_decode_i64_in(b->codec, buffer_get(&b->block[9]), b->n[9],
+					      b->contexts[9], CONTEXTS, out),
+			 -EBADMSG);
+	column_codec_models(b->codec, &none, b->names[9]);
+	assert_int_equal(column_decode_i64_in(b->codec, buffer_get(&b->block[9]), b->n[9],
+					      b->contexts[9], CONTEXTS, out),
+			 -EBADMSG);
+	blocks_done(b);
+}
+
+static void damaged_models_and_blocks_are_safe(void **state)
+{
+	static int64_t out[VALUES];
+	struct blocks *b = make(ODD, true);
+	struct slice bytes = slice_of(b->out.bytes.p, b->out.bytes.n);
+	struct column_models m;
+	struct rng rng = {4};
+
+	for (size_t n = 0; n < bytes.n; n += 1 + bytes.n / 500)
+		assert_int_equal(column_models_read(slice_of(bytes.p, n), b->out.n, b->name_n, &m),
+				 -EBADMSG);
+	assert_int_equal(column_models_read(bytes, b->out.n, 1, &m), -EBADMSG);
+	for (int i = 0; i < 3000; i++) {
+		struct buffer *hit = i % 2 ? &b->out.bytes : &b->block[i % BLOCKS];
+		size_t k = (size_t)i % BLOCKS, at = rng_below(&rng, hit->n);
+		char was = hit->p[at];
+
+		hit->p[at] = (char)rng_next(&rng);
+		if (column_models_read(bytes, b->out.n, b->name_n, &m) == 0) {
+			int r;
+
+			column_codec_models(b->codec, &m, b->names[k]);
+			r = column_decode_i64_in(b->codec, buffer_get(&b->block[k]), b->n[k],
+						 b->contexts[k], CONTEXTS, out);
+			assert_true(r == 0 || r == -EBADMSG);
+			column_models_done(&m);
+		}
+		hit->p[at] = was;
+	}
+	blocks_done(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blocks_come_back_whole_and_in_parts),
+		cmocka_unit_test(tables_are_kept_once),
+		cmocka_unit_test(what_changes_is_learnt_again),
+		cmocka_unit_test(blocks_need_their_models),
+		cmocka_unit_test(damaged_models_and_blocks_are_safe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* Every allocation of writing and reading a segment may fail: an error, no leak, no file left. */
+#include "t.h"
+
+#include <errno.h>
+
+#include "batch_random.h"
+#include "no_memory.h"
+#include "segment/group.h"
+#include "segment_fixture.h"
+
+#define NUMBER 7
+
+static int write_pile(struct pile *p, const char *dir)
+{
+	struct segment_options options = {.group_rows = 40};
+	struct segment_seal seal = {.split = &p->traces[0].id, .split_n = 1};
+	struct segment_writer *w;
+	int r = segment_writer_new(fs_real(), dir, NUMBER, &options, &w);
+
+	for (size_t i = 0; i < p->trace_n && r == 0; i++) {
+		r = segment_writer_add(w, p->traces[i].refs, p->traces[i].n);
+		if (r < 0)
+			segment_writer_abort(w);
+	}
+	return r == 0 ? segment_writer_finish(w, &seal, NULL) : r;
+}
+
+static int read_pile(struct pile *p, const char *dir)
+{
+	struct event_set set = {0};
+	struct segment *s;
+	const struct trace_id *split;
+	size_t n, rows = 0;
+	int r = segment_open(fs_real(), dir, NUMBER, &s, NULL);
+
+	if (r < 0)
+		return r;
+	r = segment_split(s, &split, &n);
+	for (size_t i = 0; i < p->trace_n && r == 0; i++) {
+		r = segment_trace(s, p->traces[i].id, &set);
+		rows += p->traces[i].n;
+		if (r == 0)
+			assert_int_equal(set.n, rows);
+	}
+	event_set_done(&set);
+	segment_unref(s);
+	return r;
+}
+
+static void pile_remove(const char *dir, uint64_t number)
+{
+	char name[SEGMENT_NAME_MAX], *path;
+
+	segment_name(number, name);
+	path = fs_path(dir, name);
+	assert_int_equal(fs_unlink(fs_real(), path), 0);
+	free(path);
+}
+
+static void make(struct pile *p)
+{
+	struct batch_random what = {.shape = RANDOM_EVENTS, .rows = 60};
+	struct rng rng = {3};
+
+	for (int i = 0; i < 2; i++) {
+		struct batch *b = batch_random(&rng, &what);
+
+		pile_share_traces(b, &rng, 6);
+		pile_add(p, b);
+	}
+	pile_group(p);
+}
+
+static void writing_fails_cleanly_wherever_memory_ends(void **state)
+{
+	struct pile p = {0};
+	bool enough = false;
+
+	make(&p);
+	for (long after = 0; !enough; after += 1 + after / 40) {
+		struct fs_names names = {0};
+		int r;
+
+		no_memory_after = after;
+		r = write_pile(&p, *state);
+		/* Some failures are made up for: done is when none happened. */
+		enough = no_memory_after > 0;
+		no_memory_after = -1;
+		assert_true(r == 0 || (r == -ENOMEM && !enough));
+		if (r == 0)
+			pile_remove(*state, NUMBER);
+		assert_int_equal(fs_list(fs_real(), *state, &names), 0);
+		assert_int_equal(names.n, 0);
+		fs_names_done(&names);
+	}
+	pile_done(&p);
+}
+
+static void reading_fails_cleanly_wherever_memory_ends(void **state)
+{
+	struct pile p = {0};
+	bool enough = false;
+
+	make(&p);
+	assert_int_equal(write_pile(&p, *state), 0);
+	for (long after = 0; !enough; after += 1 + after / 40) {
+		int r;
+
+		no_memory_after = after;
+		r = read_pile(&p, *state);
+		enough = no_memory_after > 0;
+		no_memory_after = -1;
+		assert_true(r == 0 || (r == -ENOMEM && !enough));
+	}
+	pile_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writing_fails_cleanly_wherever_memory_ends),
+		cmocka_unit_test(reading_fails_cleanly_wherever_memory_ends),
+	};
+
+	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
+}
