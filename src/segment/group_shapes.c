@@ -25,7 +25,7 @@
 #define LOOSE_HITS 16
 /* … which so many rows of a group tell if it was so in the last one. */
 #define LOOSE_LOOK_ROWS 32
-#define SHAPES_AT_ONCE  16
+#define SHAPES_AT_ONCE  GROUP_TOTALS_ROWS
 
 static uint32_t prefix_text(struct attr *out, uint32_t n, uint32_t key, uint32_t code)
 {
@@ -388,62 +388,12 @@ static bool row_stage(struct group_writer *g, uint32_t number, size_t first, str
 	return true;
 }
 
-/* --- totals --- */
-
-/* What a row is counted as: UINT32_MAX without memory, or when too many differ. */
-static uint32_t row_total(struct group_writer *g, const struct group_row *row)
-{
-	struct remap *r = &g->dictionary.remaps[row->remap];
-	const struct event *e = row->e;
-	const struct totals_key key = {
-		.source = dictionary_resource(&g->dictionary, r, e->resource),
-		.name = dictionary_string(&g->dictionary, r, e->name),
-		.kind = e->kind,
-		.status = e->status,
-		.type = e->type,
-	};
-
-	return totals_number(&g->totals, &key);
-}
-
-/* What the rows of a shape are counted as, when the first of them is there. */
-static void shape_total(struct group_writer *g, const struct group_row *row, struct shape_row *s)
-{
-	const struct skeleton *k = &g->shapes.skeletons[s->skeleton];
-
-	if (row->e->type != EVENT_SPAN && row->e->type != EVENT_BEGIN)
-		s->total = TOTAL_NONE;
-	else if (g->shapes.fields[k->field_first].class != ENTRY_FIXED) /* the name comes first */
-		s->total = TOTAL_VARIES;
-	else
-		s->total = row_total(g, row) + 1;
-}
-
-static inline int count_row(struct group_writer *g, const struct group_row *row,
-			    struct shape_row *s)
-{
-	const struct event *e = row->e;
-	uint32_t total;
-
-	if (__builtin_expect(s->total == TOTAL_UNKNOWN, 0))
-		shape_total(g, row, s);
-	if (s->total == TOTAL_NONE)
-		return 0;
-	total = s->total == TOTAL_VARIES ? row_total(g, row) : s->total - 1;
-	if (total == UINT32_MAX)
-		return g->totals.given_up ? 0 : -ENOMEM;
-	return totals_add(&g->totals, total, e->status == STATUS_ERROR,
-			  e->type == EVENT_SPAN ? span_duration(e->time_ns, e->end_ns) : -1);
-}
-
 static int shape_note(struct group_writer *g, uint32_t row, uint32_t shape)
 {
 	struct shape_row *s = &g->shapes.shapes[shape];
 
 	g->codes[row] = shape;
 	s->rows++;
-	if (!g->totals.given_up && s->total != TOTAL_NONE && count_row(g, &g->rows[row], s) < 0)
-		return -ENOMEM;
 	if (s->group == g->group)
 		return 0;
 	s->group = g->group;
@@ -557,6 +507,8 @@ int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 	for (uint32_t i = p->first; i < end && r == 0; i += n) {
 		n = MIN(end - i, (uint32_t)SHAPES_AT_ONCE);
 		r = is_loose(g, i) ? loose_piece(g, i, n) : known_piece(g, i, n);
+		if (r == 0)
+			r = group_totals_add(g, i, n);
 	}
 	return r;
 }
@@ -584,6 +536,8 @@ int group_shapes_close(struct group_writer *g)
 		if (i + AHEAD < g->row_n)
 			prefetch_row(g, &g->rows[i + AHEAD]);
 		r = row_stage(g, i, 0, &staged) ? shapes_note(g, &staged, 1) : -ENOMEM;
+		if (r == 0)
+			r = group_totals_add(g, i, 1);
 	}
 	g->at_once = true;
 	g->few_hits = g->exact_hits < g->row_n / LOOSE_HITS;

@@ -178,6 +178,10 @@ int group_writer_piece(struct group_writer *g);
 void group_links(struct group_writer *g, struct piece_row *p);
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p);
 int group_shapes_close(struct group_writer *g);
+
+/* Counts up to GROUP_TOTALS_ROWS rows whose shapes are known: group_totals.c. */
+#define GROUP_TOTALS_ROWS 16
+int group_totals_add(struct group_writer *g, uint32_t first, uint32_t n);
 int shapes_settle(struct group_writer *g);
 /* Puts a value into a column.  -ENOMEM. */
 int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a);

@@ -78,6 +78,27 @@ uint32_t totals_number(struct totals *t, const struct totals_key *key);
 /* Makes room for a duration in an octave of a row, where there is none yet. */
 int totals_room(struct totals *t, struct total *row, uint32_t octave);
 
+/* Fetch what totals_add() will look at, the one a while before the other, and that a while before
+ * it. */
+static inline void totals_fetch_row(const struct totals *t, uint32_t number, int64_t duration_ns)
+{
+	const struct total *row = &t->rows[t->known[number].row];
+
+	__builtin_prefetch(row, 1);
+	if (duration_ns > 0)
+		__builtin_prefetch(&row->chunks[(duration_place(duration_ns) - 1U) / PLACES_PER]);
+}
+
+static inline void totals_fetch_place(const struct totals *t, uint32_t number, int64_t duration_ns)
+{
+	const struct total *row = &t->rows[t->known[number].row];
+	uint32_t place = duration_place(duration_ns) - 1U;
+	uint16_t chunk = duration_ns > 0 ? row->chunks[place / PLACES_PER] : 0;
+
+	if (chunk)
+		__builtin_prefetch(&t->chunks[chunk - 1][place % PLACES_PER], 1);
+}
+
 /* Counts a span; duration -1: it has none.  -ENOMEM. */
 static inline int totals_add(struct totals *t, uint32_t number, bool error, int64_t duration_ns)
 {
