@@ -57,6 +57,7 @@ int column_scan_init(struct column_scan *s, struct query_at *run, const struct c
 	int r = 0;
 
 	*s = (struct column_scan){.run = run, .query = q, .steps = *steps};
+	id_set_init(&s->in_heads);
 	column_filter_init(&s->drivers, q, NULL, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->made, NULL);
@@ -94,6 +95,7 @@ void column_scan_done(struct column_scan *s)
 	free(s->exacts);
 	free(s->shapes);
 	free(s->making);
+	id_set_done(&s->in_heads);
 	pthread_cond_destroy(&s->made);
 	pthread_mutex_destroy(&s->lock);
 }
@@ -263,8 +265,13 @@ static int on_all_threads(struct column_scan *s, void *(*run)(void *))
 
 int column_scan_run(struct column_scan *s)
 {
-	int r = column_totals_fit(s) ? on_all_threads(s, work_totals) : 0;
+	int r = 0;
 
+	if (column_totals_fit(s)) {
+		r = snapshot_joint(s->run->options->snapshot, &s->in_heads);
+		if (r == 0)
+			r = on_all_threads(s, work_totals);
+	}
 	if (r == 0)
 		r = on_all_threads(s, work);
 	return r < 0 ? r : merge(s);

@@ -13,6 +13,7 @@
 #include "exec/ordering.h"
 #include "exec/run.h"
 #include "exec/series.h"
+#include "store/joint.h"
 
 #define COLUMN_PARTS 16
 
@@ -40,6 +41,7 @@ struct column_scan {
 	struct column_shapes **shapes; /* [segment]; made when first needed */
 	uint8_t *making;               /* [segment]: enum making in column_scan.c */
 
+	struct id_set in_heads; /* traces that lie there and elsewhere; once totals are asked */
 	struct column_part parts[COLUMN_PARTS];
 	struct grouping *exacts; /* [thread] */
 	unsigned thread_n;

@@ -255,7 +255,7 @@ int column_totals_add(struct column_scan *s, const struct column_shapes *shapes,
 
 	if (shapes->weighted || !in_range(s, shapes))
 		return 0;
-	r = snapshot_is_joint(run->options->snapshot, shapes->segment);
+	r = snapshot_is_joint(run->options->snapshot, &s->in_heads, shapes->segment);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	r = segment_totals(shapes->segment, &totals);

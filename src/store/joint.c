@@ -1,15 +1,17 @@
 /* store/joint.c - which traces of the heads also lie elsewhere.
  *
  * What is looked up is looked up without the lock: two who ask at the same time do some of it
- * twice, but nobody waits for a thread that has a low priority. */
+ * twice, but nobody waits for a thread that is kept waiting (base/leash.h). */
 #include "store/joint.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "base/vec.h"
 
+#define CHECK_EVERY 256          /* traces: is the answer still wanted? */
 #define PLACES_MOST 4096         /* more are forgotten, and looked up again */
 #define IS_HEAD     (1ULL << 63) /* beside numbers of segments */
 
@@ -92,7 +94,9 @@ static int place_look(struct head *h, struct runs_mark mark, const struct place 
 	for (uint32_t t = from; r >= 0 && t < mark.traces; t++) {
 		struct trace_id id = runs_trace_id(&h->runs, t);
 
-		r = place_has(p, id);
+		r = t % CHECK_EVERY ? 0 : leash_check();
+		if (r == 0)
+			r = place_has(p, id);
 		if (r <= 0)
 			continue;
 		if (!vec_reserve(&found.ids, &found.capacity, found.n + 1, sizeof(*found.ids)))
@@ -104,6 +108,29 @@ static int place_look(struct head *h, struct runs_mark mark, const struct place 
 		r = mark.traces > from ? place_note(h, p->key, mark.traces, &found) : 0;
 	free(found.ids);
 	return r;
+}
+
+/* Adds what has been found of the traces that the mark shows.  Others have come since: whoever
+ * holds the snapshot does not see them there. */
+static int head_found(struct head *h, struct runs_mark mark, struct id_set *out)
+{
+	_cleanup_(freep)
+	struct trace_id *ids = NULL;
+	size_t n;
+	int r = 0;
+
+	pthread_mutex_lock(&h->joint_lock);
+	n = h->joint.n;
+	ids = malloc((n + 1) * sizeof(*ids));
+	if (ids && n)
+		memcpy(ids, h->joint.ids, n * sizeof(*ids));
+	pthread_mutex_unlock(&h->joint_lock);
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (head_has(h, mark, ids[i]))
+			r = id_set_add(out, ids[i]);
+	return r < 0 ? r : 0;
 }
 
 static int head_joint(const struct snapshot *s, size_t number, struct id_set *out)
@@ -122,11 +149,7 @@ static int head_joint(const struct snapshot *s, size_t number, struct id_set *ou
 			       &(struct place){.key = IS_HEAD | v->heads[i]->seq_first,
 					       .head = v->heads[i],
 					       .mark = s->marks[i]});
-	pthread_mutex_lock(&h->joint_lock);
-	for (size_t i = 0; r >= 0 && i < h->joint.n; i++)
-		r = id_set_add(out, h->joint.ids[i]);
-	pthread_mutex_unlock(&h->joint_lock);
-	return r < 0 ? r : 0;
+	return r < 0 ? r : head_found(h, s->marks[number], out);
 }
 
 int snapshot_joint(const struct snapshot *s, struct id_set *out)

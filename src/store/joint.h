@@ -9,8 +9,8 @@
 #include "store/id_set.h"
 #include "store/view.h"
 
-/* Adds every trace of the snapshot that has rows in a head and elsewhere; some that have no more,
- * or not yet, may be among them.  Negative errno. */
+/* Adds every trace that the snapshot shows in a head and elsewhere; some that lie elsewhere only
+ * for others, who see newer or older segments, may be among them.  Negative errno. */
 int snapshot_joint(const struct snapshot *s, struct id_set *out);
 
 #endif

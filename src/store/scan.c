@@ -242,7 +242,9 @@ static int scan_joint(struct scanning *s)
 		for (uint32_t t = 0; r == 0 && t < s->snapshot->marks[h].traces; t++) {
 			struct trace_id id = runs_trace_id(&v->heads[h]->runs, t);
 
-			if (in_part(s->scan, id) && in_sample(s->scan, id))
+			if (t % CHECK_EVERY == CHECK_EVERY - 1)
+				r = leash_check();
+			if (r == 0 && in_part(s->scan, id) && in_sample(s->scan, id))
 				r = visit_in_head(s, h, t, id, &set);
 		}
 	event_set_done(&set);
@@ -344,10 +346,11 @@ static int mark_joint(struct scanning *s, struct segment *segment)
 	return 0;
 }
 
-int snapshot_is_joint(const struct snapshot *snapshot, struct segment *segment)
+int snapshot_is_joint(const struct snapshot *snapshot, const struct id_set *in_heads,
+		      struct segment *segment)
 {
 	const struct scan scan = {0};
-	struct scanning s = {.snapshot = snapshot, .scan = &scan};
+	struct scanning s = {.snapshot = snapshot, .scan = &scan, .in_heads = *in_heads};
 	int r = mark_joint(&s, segment);
 
 	if (r == 0 && s.joint_n > 0)

@@ -52,9 +52,11 @@ struct scan {
 	void *context;
 };
 
-/* May the segment have rows of traces that lie in several places: in other segments, in a head?
- * 1, 0, negative errno.  Where there are many such traces it is 1 without looking. */
-int snapshot_is_joint(const struct snapshot *snapshot, struct segment *segment);
+/* May the segment have rows of traces that lie in several places: in other segments, or, as
+ * snapshot_joint() says, in a head?  1, 0, negative errno.  Where there are many such traces it is
+ * 1 without looking. */
+int snapshot_is_joint(const struct snapshot *snapshot, const struct id_set *in_heads,
+		      struct segment *segment);
 
 /* 0, what a callback returned, or a negative errno. */
 int snapshot_scan(const struct snapshot *s, const struct scan *scan);

@@ -822,6 +822,25 @@ static void simple_rows_say_the_same(void **state)
 	simple_base = 0;
 }
 
+/* Some traces of one segment go on in the head, and no segment shares any with another. */
+static void a_head_goes_on_with_traces_of_a_segment(void **state)
+{
+	struct rng rng = {77};
+	struct world w;
+
+	(void)state;
+	simple = true;
+	simple_base = 0;
+	world_open(&w, 6, 9, 400);
+	simple_base = 0;
+	append(&w, random_rows(&rng, 3, 30));
+	snapshot_done(&w.snapshot);
+	assert_int_equal(store_snapshot(w.store, &w.snapshot), 0);
+	every_query(&w, 1);
+	world_close(&w);
+	simple = false;
+}
+
 static void groups_are_many(void **state)
 {
 	struct world w;
@@ -887,6 +906,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_say_what_rows_say),
 		cmocka_unit_test(simple_rows_say_the_same),
+		cmocka_unit_test(a_head_goes_on_with_traces_of_a_segment),
 		cmocka_unit_test(groups_are_many),
 		cmocka_unit_test(limits_and_budgets_end_it),
 	};

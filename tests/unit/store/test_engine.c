@@ -5,6 +5,8 @@
 #include "core/clock.h"
 #include "store/compact.h"
 #include "store/engine_int.h"
+#include "store/joint.h"
+#include "store/scan.h"
 
 #define DAY (24 * 3600 * NS_PER_S)
 
@@ -166,6 +168,41 @@ static void a_piece_without_a_beginning_is_looked_for_everywhere(void **state)
 	assert_int_equal(view_is_split(v, trace_of(2)), 0); /* docs/design/store.md */
 	assert_int_equal(view_is_split(v, trace_of(3)), 0);
 	view_unref(v);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static int count_traces(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
+			bool more)
+{
+	*(size_t *)context += !more && n > 0;
+	return 0;
+}
+
+/* What another snapshot has found out since is not for this one. */
+static void an_older_snapshot_sees_every_trace(void **state)
+{
+	char dir[64];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	struct snapshot before, after;
+	struct id_set joint;
+	size_t seen = 0;
+
+	put_traces(s, 1, 3, 1);
+	assert_int_equal(engine_flush(s), 0);
+	put_traces(s, 10, 1, 1);
+	assert_int_equal(store_snapshot(s, &before), 0);
+	put_traces(s, 2, 1, 2); /* one that is in the segment comes to the head */
+	assert_int_equal(store_snapshot(s, &after), 0);
+	id_set_init(&joint);
+	assert_int_equal(snapshot_joint(&after, &joint), 0);
+	assert_true(id_set_has(&joint, trace_of(2)));
+	id_set_done(&joint);
+	assert_int_equal(
+		snapshot_scan(&before, &(struct scan){.trace = count_traces, .context = &seen}), 0);
+	assert_int_equal(seen, 4);
+	snapshot_done(&before);
+	snapshot_done(&after);
 	store_close(s);
 	folder_remove(dir);
 }
@@ -718,6 +755,7 @@ int main(void)
 		cmocka_unit_test(a_flush_takes_the_log_away_and_nothing_else),
 		cmocka_unit_test(split_traces_are_known_until_compaction_joins_them),
 		cmocka_unit_test(a_piece_without_a_beginning_is_looked_for_everywhere),
+		cmocka_unit_test(an_older_snapshot_sees_every_trace),
 		cmocka_unit_test(large_segments_are_not_written_again),
 		cmocka_unit_test(segments_with_too_many_strings_for_one_become_several),
 		cmocka_unit_test(retention_goes_by_arrival_whatever_spans_say),
