@@ -347,7 +347,8 @@ int column_classes_read(struct column_codec *c, struct column_reader *r, size_t 
 	uint8_t *room;
 	int e = 0;
 
-	if (!context || !column_read_varint(r, &contexts) || contexts != context->count)
+	if (!context || !context->of || !column_read_varint(r, &contexts) ||
+	    contexts != context->count)
 		return -EBADMSG;
 	room = column_scratch(c, SLOT_TABLE, contexts);
 	if (!room)

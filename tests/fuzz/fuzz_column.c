@@ -38,6 +38,19 @@ static int decode_by_model(struct column_codec *c, struct slice bytes, size_t n,
 	return r;
 }
 
+/* Some values here and there of a block that has no contexts, as those of a group's links. */
+static void decode_ranges(struct column_codec *c, struct slice block, size_t n,
+			  const uint64_t *whole)
+{
+	static uint64_t part[MOST];
+	const struct column_range ranges[] = {{n / 4, n / 4}, {n / 4 * 3, n - n / 4 * 3}};
+	int r = column_decode_u64_ranges(c, block, n, NULL, 0, ranges, 2, part);
+
+	FUZZ_CHECK(r == 0 || (r == -EBADMSG && !whole));
+	for (size_t i = 0, at = 0; whole && i < 2; at += ranges[i++].count)
+		FUZZ_CHECK(memcmp(whole + ranges[i].first, part + at, ranges[i].count * 8) == 0);
+}
+
 static void decode_any(struct column_codec *c, struct slice block, size_t n, unsigned kind)
 {
 	static uint64_t wide[MOST], part[MOST];
@@ -55,6 +68,7 @@ static void decode_any(struct column_codec *c, struct slice block, size_t n, uns
 			FUZZ_CHECK(column_decode_u64_range(c, block, n, first, count, part) == 0);
 			FUZZ_CHECK(memcmp(wide + first, part, count * 8) == 0);
 		}
+		decode_ranges(c, block, n, r == 0 ? wide : NULL);
 		break;
 	case 1:
 		r = column_decode_codes(c, block, n, 100, narrow);

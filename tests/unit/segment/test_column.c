@@ -531,6 +531,33 @@ static void impossible_requests_are_refused(void **state)
 	buffer_done(&out);
 }
 
+/* A block of LOGC says that there are no contexts, and none are given: no value has a table. */
+static void classes_in_context_need_contexts(void **state)
+{
+	static const char block[] = "\x09\x01\x08" /* SCALED by 1, LOGC */
+				    "\0\0"         /* contexts, their tables: a plain stream */
+				    "\1\0\x80\x08" /* a table: the first class has all of it */
+				    "\0"           /* words */
+				    "\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1"; /* states */
+	const struct column_range ranges[] = {{0, 1}, {3, 2}};
+	const struct slice scaled = slice_of(block, sizeof(block)),
+			   plain = slice_of(block + 2, sizeof(block) - 2);
+
+	for (size_t n = 1; n <= 5; n++) {
+		assert_int_equal(column_decode_u64(codec, plain, n, back), -EBADMSG);
+		assert_int_equal(column_decode_i64_in(codec, plain, n, NULL, 0, (int64_t *)back),
+				 -EBADMSG);
+		for (size_t k = 1; k <= (n == 5 ? 2 : 1); k++) {
+			assert_int_equal(
+				column_decode_u64_ranges(codec, plain, n, NULL, 0, ranges, k, back),
+				-EBADMSG);
+			assert_int_equal(column_decode_u64_ranges(codec, scaled, n, NULL, 0, ranges,
+								  k, back),
+					 -EBADMSG);
+		}
+	}
+}
+
 static int setup(void **state)
 {
 	codec = column_codec_new();
@@ -559,6 +586,7 @@ int main(void)
 		cmocka_unit_test(cut_and_changed_blocks_are_safe),
 		cmocka_unit_test(forms_are_chosen_by_size),
 		cmocka_unit_test(impossible_requests_are_refused),
+		cmocka_unit_test(classes_in_context_need_contexts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
