@@ -447,7 +447,9 @@ static int loose_piece(struct group_writer *g, uint32_t first, uint32_t rows)
 
 	for (uint32_t i = 0; i < rows && r == 0; i++) {
 		r = row_skeleton(g, first + i);
-		if (r == 0 && !row_stage(g, first + i, values, &staged[i]))
+		if (r < 0)
+			break; /* it may have none */
+		if (!row_stage(g, first + i, values, &staged[i]))
 			r = -ENOMEM;
 		values += g->shapes.skeletons[g->rows[first + i].skeleton].fixed_n;
 	}

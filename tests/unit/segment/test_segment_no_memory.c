@@ -2,17 +2,20 @@
 #include "t.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "batch_random.h"
 #include "no_memory.h"
 #include "segment/group.h"
 #include "segment_fixture.h"
 
-#define NUMBER 7
+#define NUMBER     7
+#define GROUP_ROWS 40
+#define LOOSE_ROWS 300
 
-static int write_pile(struct pile *p, const char *dir)
+static int write_pile(struct pile *p, const char *dir, uint32_t group_rows)
 {
-	struct segment_options options = {.group_rows = 40};
+	struct segment_options options = {.group_rows = group_rows};
 	struct segment_seal seal = {.split = &p->traces[0].id, .split_n = 1};
 	struct segment_writer *w;
 	int r = segment_writer_new(fs_real(), dir, NUMBER, &options, &w);
@@ -71,28 +74,77 @@ static void make(struct pile *p)
 	pile_group(p);
 }
 
-static void writing_fails_cleanly_wherever_memory_ends(void **state)
+/* Rows whose keys are there at random, for groups of LOOSE_ROWS: the second is LOOSE from its first
+ * rows on, and many numbers of attributes are new in it, which each make a skeleton. */
+static void make_loose(struct pile *p)
 {
-	struct pile p = {0};
+	struct batch *b = batch_new(0);
+	struct rng rng = {5};
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint32_t i = 0; i < 2 * LOOSE_ROWS; i++) {
+		uint32_t first = (uint32_t)b->attr_n,
+			 n = 4 + (uint32_t)rng_below(&rng, i < LOOSE_ROWS ? 4 : 90);
+		struct event *e;
+
+		for (uint32_t k = 0; k < n; k++) {
+			char key[24];
+
+			snprintf(key, sizeof(key), "key-%u", (uint32_t)rng_below(&rng, 200));
+			batch_attr_int(b, slice_cstr(key), k);
+		}
+		e = batch_event(b);
+		e->type = EVENT_SPAN;
+		e->trace_id = (struct trace_id){{1, (uint8_t)(i / 50)}};
+		e->id1 = i + 1;
+		e->time_ns = 1000 + i;
+		e->end_ns = 2000 + i;
+		e->attrs = (struct attr_range){first, n};
+	}
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(p, b);
+	pile_group(p);
+}
+
+static void assert_writing_fails_cleanly(struct pile *p, const char *dir, uint32_t group_rows,
+					 long coarse)
+{
 	bool enough = false;
 
-	make(&p);
-	for (long after = 0; !enough; after += 1 + after / 40) {
+	for (long after = 0; !enough; after += 1 + after / coarse) {
 		struct fs_names names = {0};
 		int r;
 
 		no_memory_after = after;
-		r = write_pile(&p, *state);
+		r = write_pile(p, dir, group_rows);
 		/* Some failures are made up for: done is when none happened. */
 		enough = no_memory_after > 0;
 		no_memory_after = -1;
 		assert_true(r == 0 || (r == -ENOMEM && !enough));
 		if (r == 0)
-			pile_remove(*state, NUMBER);
-		assert_int_equal(fs_list(fs_real(), *state, &names), 0);
+			pile_remove(dir, NUMBER);
+		assert_int_equal(fs_list(fs_real(), dir, &names), 0);
 		assert_int_equal(names.n, 0);
 		fs_names_done(&names);
 	}
+}
+
+static void writing_fails_cleanly_wherever_memory_ends(void **state)
+{
+	struct pile p = {0};
+
+	make(&p);
+	assert_writing_fails_cleanly(&p, *state, GROUP_ROWS, 40);
+	pile_done(&p);
+}
+
+static void loose_rows_fail_cleanly_wherever_memory_ends(void **state)
+{
+	struct pile p = {0};
+
+	make_loose(&p);
+	assert_writing_fails_cleanly(&p, *state, LOOSE_ROWS, LONG_MAX);
 	pile_done(&p);
 }
 
@@ -102,7 +154,7 @@ static void reading_fails_cleanly_wherever_memory_ends(void **state)
 	bool enough = false;
 
 	make(&p);
-	assert_int_equal(write_pile(&p, *state), 0);
+	assert_int_equal(write_pile(&p, *state, GROUP_ROWS), 0);
 	for (long after = 0; !enough; after += 1 + after / 40) {
 		int r;
 
@@ -119,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writing_fails_cleanly_wherever_memory_ends),
+		cmocka_unit_test(loose_rows_fail_cleanly_wherever_memory_ends),
 		cmocka_unit_test(reading_fails_cleanly_wherever_memory_ends),
 	};
 
