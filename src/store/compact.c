@@ -116,6 +116,23 @@ size_t merge_trace_end(const struct merge *m, size_t first)
 	return end;
 }
 
+/* Was a trace of pieces[first … end) found in other segments when one of the inputs was written?
+ * 0, 1, negative errno. */
+static int is_listed(struct merge *m, size_t first, size_t end)
+{
+	int r = 0;
+
+	for (size_t i = first; r == 0 && i < end; i++) {
+		struct input *in = &m->inputs[m->pieces[i].input];
+
+		if (i > first && m->pieces[i].input == m->pieces[i - 1].input)
+			continue;
+		r = segment_is_split(in->segment->segment, m->pieces[i].id);
+		damage_note(m, in, r);
+	}
+	return r;
+}
+
 static int traces_sort(struct merge *m)
 {
 	_cleanup_(freep)
@@ -130,13 +147,22 @@ static int traces_sort(struct merge *m)
 	for (size_t i = 0, end; i < m->piece_n; i = end) {
 		struct trace_id id = m->pieces[i].id;
 		int64_t start = m->pieces[i].start_ns;
+		int listed;
 
 		end = merge_trace_end(m, i);
+		listed = is_listed(m, i, end);
+		if (listed < 0)
+			return listed;
 		for (size_t k = i; k < end; k++)
 			start = MIN(start, m->pieces[k].start_ns);
 		m->traces[m->trace_n] = (struct radix_item){(uint64_t)MAX(start, 0), (uint32_t)i};
-		m->split[m->trace_n++] =
-			(struct split_trace){segment_id_hash(id), id, start, true, false};
+		m->split[m->trace_n++] = (struct split_trace){
+			.hash = segment_id_hash(id),
+			.id = id,
+			.start_ns = start,
+			.whole = !listed,
+			.apart = listed && m->pieces[i].input == m->pieces[end - 1].input,
+		};
 	}
 	radix_sort(m->traces, spare, m->trace_n);
 	return 0;

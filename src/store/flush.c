@@ -70,8 +70,10 @@ static int order_make(struct flush *f)
 		int64_t start = runs_start_ns(&f->head->runs, i);
 
 		f->order[i] = (struct radix_item){(uint64_t)start, i};
-		f->traces[i] = (struct split_trace){segment_id_hash(id), id, start,
-						    runs_rooted(&f->head->runs, i), false};
+		f->traces[i] = (struct split_trace){.hash = segment_id_hash(id),
+						    .id = id,
+						    .start_ns = start,
+						    .whole = runs_rooted(&f->head->runs, i)};
 	}
 	radix_sort(f->order, spare, n);
 	return 0;

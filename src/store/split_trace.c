@@ -3,7 +3,7 @@
  * Young segments keep the hashes of their traces in memory: two sorted lists are compared in one
  * pass.  Older ones are asked by their index, and where that says "perhaps", by their groups: the
  * newest few, those whose traces began at about the same time, and, about a piece that lacks its
- * beginning, all of them. */
+ * beginning or had been found elsewhere before it was merged, all of them. */
 #include "store/split_trace.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static bool is_near(const struct segment_info *info, const struct split_trace *t
 	       t->start_ns - SLACK_NS <= info->start_max_ns;
 }
 
-/* `near`: the times decide; else pieces without a beginning are looked for whatever theirs are. */
+/* `near`: the times decide; else those that are not whole are looked for whatever theirs are. */
 static int probe(struct segment *s, struct split_trace *traces, size_t n, bool always, bool near,
 		 size_t *far)
 {
@@ -73,8 +73,12 @@ static int probe(struct segment *s, struct split_trace *traces, size_t n, bool a
 		if (traces[i].split)
 			continue;
 		if (!always && !(near && is_near(info, &traces[i]))) {
-			if (traces[i].whole || *far == 0)
+			if (traces[i].whole)
 				continue;
+			if (*far == 0) {
+				traces[i].split = traces[i].apart;
+				continue;
+			}
 			--*far;
 		}
 		r = segment_may_have(s, traces[i].id);

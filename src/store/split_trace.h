@@ -16,6 +16,9 @@ struct split_trace {
 	/* It has the beginning, or whatever else it has was asked for when it came: pieces long
 	 * before or after it are not looked for. */
 	bool whole;
+	/* The rest of it was found once, and is not among what is merged here: where it cannot be
+	 * looked for any more, the trace stays split. */
+	bool apart;
 	bool split;
 };
 

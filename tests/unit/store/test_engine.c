@@ -137,37 +137,66 @@ static void split_traces_are_known_until_compaction_joins_them(void **state)
 }
 
 /* Three hours later, and the segments between are more than are always asked. */
-static void a_piece_without_a_beginning_is_looked_for_everywhere(void **state)
+/* Twenty segments lie between a trace's beginning and a piece of it that comes three hours later,
+ * and that the store no longer has the hashes of in memory.  The first segment arrived so much
+ * earlier that it is not merged with the others. */
+static struct store *engine_with_a_late_piece(const char *dir)
 {
 	const uint64_t start = 1700000000 * NS_PER_S, late = start + 3 * 3600 * NS_PER_S;
-	char dir[64];
-	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+	struct store *s = engine_at(dir, (struct engine_options){0});
 	struct batch *b = batch_for("front", 1);
-	struct view *v;
 
 	span_add(b, 1, 1, 0, start, late);
 	span_add(b, 2, 1, 0, start, late);
 	assert_int_equal(put(s, sealed(b)), 0);
 	assert_int_equal(engine_flush(s), 0);
 	for (uint32_t i = 0; i < 20; i++) {
-		b = batch_for("front", 1);
+		b = batch_for("front", 2 * DAY);
 		span_add(b, 10 + i, 1, 0, late, late + 1);
 		assert_int_equal(put(s, sealed(b)), 0);
 		assert_int_equal(engine_flush(s), 0);
 	}
 	store_close(s);
-	s = engine_at(dir, (struct engine_options){0}); /* without hashes in memory */
-	b = batch_for("back", 1);
+	s = engine_at(dir, (struct engine_options){0});
+	b = batch_for("back", 2 * DAY);
 	span_add(b, 1, 2, 1, late, late + 1);
 	span_add(b, 2, 2, 0, late, late + 1); /* another beginning */
 	span_add(b, 3, 2, 1, late, late + 1);
 	assert_int_equal(put(s, sealed(b)), 0);
 	assert_int_equal(engine_flush(s), 0);
-	v = engine_view(engine_of(s));
+	return s;
+}
+
+static void assert_first_is_split(struct store *s)
+{
+	struct view *v = engine_view(engine_of(s));
+
 	assert_int_equal(view_is_split(v, trace_of(1)), 1);
 	assert_int_equal(view_is_split(v, trace_of(2)), 0); /* docs/design/store.md */
 	assert_int_equal(view_is_split(v, trace_of(3)), 0);
 	view_unref(v);
+}
+
+static void a_piece_without_a_beginning_is_looked_for_everywhere(void **state)
+{
+	char dir[64];
+	struct store *s = engine_with_a_late_piece(folder_fresh(dir));
+
+	assert_first_is_split(s);
+	store_close(s);
+	folder_remove(dir);
+}
+
+static void a_merge_remembers_what_was_found_far_away(void **state)
+{
+	char dir[64];
+	struct store *s = engine_with_a_late_piece(folder_fresh(dir));
+
+	store_close(s);
+	s = engine_at(dir, (struct engine_options){0}); /* without hashes in memory */
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 2);
+	assert_first_is_split(s);
 	store_close(s);
 	folder_remove(dir);
 }
@@ -756,6 +785,7 @@ int main(void)
 		cmocka_unit_test(split_traces_are_known_until_compaction_joins_them),
 		cmocka_unit_test(a_piece_without_a_beginning_is_looked_for_everywhere),
 		cmocka_unit_test(an_older_snapshot_sees_every_trace),
+		cmocka_unit_test(a_merge_remembers_what_was_found_far_away),
 		cmocka_unit_test(large_segments_are_not_written_again),
 		cmocka_unit_test(segments_with_too_many_strings_for_one_become_several),
 		cmocka_unit_test(retention_goes_by_arrival_whatever_spans_say),
