@@ -86,7 +86,8 @@ static int gather_rows(struct span_gather *spans, struct columns *c, uint32_t fi
 }
 
 /* No trace begins later than one of its pieces: where all of them are outside, on the same side or
- * not, it is, too. */
+ * not, it is, too.  One that goes on in other groups is shown where its rows begin, and may begin
+ * earlier by its time further on. */
 static bool zone_wanted(void *context, struct segment *segment, uint32_t group)
 {
 	const struct store_walk *walk = ((struct walking *)context)->walk;
@@ -97,8 +98,9 @@ static bool zone_wanted(void *context, struct segment *segment, uint32_t group)
 	if (segment_pin(segment, &tables) < 0)
 		return true; /* whoever opens it tells */
 	zone = tables_zone(tables, group);
-	wanted = !(walk->from_ns && zone->start_max_ns < walk->from_ns) &&
-		 !(walk->to_ns && zone->start_min_ns >= walk->to_ns);
+	wanted = zone->continues || zone->continued ||
+		 (!(walk->from_ns && zone->start_max_ns < walk->from_ns) &&
+		  !(walk->to_ns && zone->start_min_ns >= walk->to_ns));
 	segment_unpin(segment);
 	return wanted;
 }

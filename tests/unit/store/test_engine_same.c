@@ -1,8 +1,9 @@
-/* Random workloads through every way of asking: the durable engine answers as the one in memory
- * does, in the head, after flushes, compaction and restarts. */
+/* Random workloads through every way of asking, and a few that chance does not make: the durable
+ * engine answers as the one in memory does, in the head, after flushes, compaction and restarts. */
 #include "store_t.h"
 
 #include "batch_random.h"
+#include "core/clock.h"
 #include "store/memory.h"
 
 #define TRACES 20
@@ -144,11 +145,88 @@ static void repeats_collapse_the_same(void **state)
 		run_workload(seed, true);
 }
 
+/* --- what chance does not make --- */
+
+#define T0 ((uint64_t)1700000000 * NS_PER_S)
+
+struct pair {
+	char dir[64];
+	struct store *memory, *engine;
+};
+
+static void pair_open(struct pair *p)
+{
+	assert_int_equal(memory_store_open((size_t)1 << 30, &p->memory), 0);
+	p->engine = engine_at(folder_fresh(p->dir), (struct engine_options){0});
+}
+
+static void pair_put(struct pair *p, struct batch *b)
+{
+	assert_int_equal(put(p->memory, batch_ref(sealed(b))), 0);
+	assert_int_equal(put(p->engine, b), 0);
+}
+
+static void pair_close(struct pair *p)
+{
+	store_close(p->engine);
+	store_close(p->memory);
+	folder_remove(p->dir);
+}
+
+static int count_span(void *context, const struct span_seen *span)
+{
+	++*(uint64_t *)context;
+	return 0;
+}
+
+static uint64_t spans_between(struct store *s, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t n = 0;
+	const struct store_walk walk = {.from_ns = (int64_t)from_ns,
+					.to_ns = (int64_t)to_ns,
+					.span = count_span,
+					.context = &n};
+
+	assert_int_equal(store_spans(s, &walk), 0);
+	return n;
+}
+
+/* Of a trace over several groups the span that began first came last. */
+static void a_walk_has_large_traces_whose_beginning_came_last(void **state)
+{
+	enum { CHILDREN = 20000 };
+	const uint64_t windows[][3] = {
+		{T0 - 10 * NS_PER_S, T0 + NS_PER_S / 2, CHILDREN + 1},
+		{T0, T0 + 1, CHILDREN + 1},
+		{T0 + NS_PER_S / 2, T0 + 10 * NS_PER_S, 0},
+		{T0 - 10 * NS_PER_S, T0, 0},
+	};
+	struct pair p;
+	struct batch *b = batch_for("front", 1);
+
+	pair_open(&p);
+	for (uint32_t i = 0; i < CHILDREN; i++)
+		span_add(b, 1, i + 2, 1, T0 + NS_PER_S + i, T0 + 2 * NS_PER_S);
+	pair_put(&p, b);
+	b = batch_for("front", 1);
+	span_add(b, 1, 1, 0, T0, T0 + 3 * NS_PER_S);
+	pair_put(&p, b);
+	assert_int_equal(engine_flush(p.engine), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+		assert_int_equal(spans_between(p.memory, windows[i][0], windows[i][1]),
+				 windows[i][2]);
+		assert_int_equal(spans_between(p.engine, windows[i][0], windows[i][1]),
+				 windows[i][2]);
+	}
+	pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_workloads_get_the_same_answers),
 		cmocka_unit_test(repeats_collapse_the_same),
+		cmocka_unit_test(a_walk_has_large_traces_whose_beginning_came_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
