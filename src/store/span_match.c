@@ -669,6 +669,22 @@ static bool asks_times(const struct store_query *q)
 	return q->span_min_ns || q->span_max_ns;
 }
 
+/* The column has ends minus times, modulo 2^64.  From 2262 on a span that ends long before it
+ * begins looks there as if it were short, and only the row knows. */
+static bool times_may_wrap(const struct group_zone *zone)
+{
+	return zone->start_max_ns >= INT64_MAX - zone->duration_max_ns;
+}
+
+static void leave_to_rows(struct match_room *room, struct match_rows *rows)
+{
+	for (size_t word = 0; word < rows->words; word++) {
+		room->unsure[word] |= room->sure[word];
+		room->sure[word] = 0;
+	}
+	rows->any_unsure = rows->any;
+}
+
 /* Leaves those of the rows that take as long as is asked. */
 static void keep_lasting(const struct store_query *q, const uint64_t *durations,
 			 struct match_room *room, struct match_rows *rows)
@@ -706,6 +722,10 @@ static int look_at_times(const struct match *m, struct match_room *room, struct 
 	const uint64_t *durations;
 	int r;
 
+	if (times_may_wrap(group_zone(g))) {
+		leave_to_rows(room, rows);
+		return 0;
+	}
 	for (size_t word = 0; word < rows->words && n <= GROUP_FEW_ROWS; word++)
 		for (uint64_t left = room->sure[word] | room->unsure[word]; left;
 		     left &= left - 1) {

@@ -221,12 +221,58 @@ static void a_walk_has_large_traces_whose_beginning_came_last(void **state)
 	pair_close(&p);
 }
 
+/* Ends minus starts, as unsigned numbers, are about a millisecond. */
+static void spans_that_end_centuries_before_they_begin_are_not_short(void **state)
+{
+	const int64_t ms = NS_PER_S / 1000;
+	const uint64_t times[][2] = {
+		{UINT64_MAX, (uint64_t)ms - 1},
+		{UINT64_MAX - 5, (uint64_t)ms},
+		{T0, T0 + (uint64_t)ms},
+		{INT64_MAX, INT64_MAX},
+	};
+	const struct store_query asked[] = {
+		{.span_min_ns = ms},
+		{.span_min_ns = ms / 2, .span_max_ns = 2 * ms},
+		{.span_max_ns = ms / 2},
+		{.span_max_ns = 2 * ms},
+		{.span_min_ns = ms, .operation = SLICE("work")},
+	};
+	const size_t found[] = {1, 1, 3, 4, 1};
+
+	/* Each in a group of its own; all in one; beside one that began earlier. */
+	for (int together = 0; together < 3; together++) {
+		struct pair p;
+
+		pair_open(&p);
+		for (uint32_t i = 0; i < ARRAY_SIZE(times); i++) {
+			struct batch *b = batch_for("front", 1);
+
+			span_add(b, i + 1, 1, 0, times[i][0], times[i][1]);
+			if (together == 2)
+				span_add(b, i + 1, 2, 1, T0, T0);
+			pair_put(&p, b);
+			if (!together)
+				assert_int_equal(engine_flush(p.engine), 0);
+		}
+		assert_int_equal(engine_flush(p.engine), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+			for (int again = 0; again < 2; again++) /* what was learnt is used */
+				assert_int_equal(assert_same_find(p.memory, p.engine, asked[i]),
+						 together == 2 && !asked[i].span_min_ns ? 4
+											: found[i]);
+		assert_same_operations(p.memory, p.engine);
+		pair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_workloads_get_the_same_answers),
 		cmocka_unit_test(repeats_collapse_the_same),
 		cmocka_unit_test(a_walk_has_large_traces_whose_beginning_came_last),
+		cmocka_unit_test(spans_that_end_centuries_before_they_begin_are_not_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
