@@ -43,7 +43,8 @@ static int footer_check(struct segment *s, uint64_t bytes, struct error *error)
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		if (counts[i] > COLUMN_MAX_VALUES)
 			return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);
-	if (f->groups > SEGMENT_MOST_GROUPS || f->pieces > f->rows ||
+	if (f->groups > SEGMENT_MOST_GROUPS || f->rows > f->groups * (uint64_t)GROUP_MOST_ROWS ||
+	    f->pieces > f->rows || f->blocks > f->rows ||
 	    f->split > COLUMN_MAX_VALUES || /* more than pieces, perhaps: dropped ones */
 	    f->pieces > COLUMN_MAX_VALUES * (uint64_t)8)
 		return error_set(error, -EBADMSG, "%s: the footer makes no sense", s->name);

@@ -140,9 +140,9 @@ int totals_encode(struct totals *t, struct column_codec *codec, size_t most, str
 struct total_row {
 	struct totals_key key;
 	uint64_t spans, errors, timed;
-	int64_t shortest, longest; /* if timed > 0 */
-	unsigned __int128 sum;
-	uint32_t place, place_n; /* counts[i] spans have a duration at place + i */
+	int64_t shortest, longest; /* 0 if no span is timed */
+	unsigned __int128 sum;     /* what so many durations between them can come to */
+	uint32_t place, place_n;   /* counts[i] spans have a duration at place + i */
 	const uint32_t *counts;
 };
 
@@ -153,9 +153,10 @@ struct totals_table {
 	uint32_t *counts;
 };
 
-/* What tables of a segment may refer to. */
+/* What tables of a segment may refer to, and how many spans they count in all. */
 struct totals_limits {
 	uint32_t strings, resources;
+	uint64_t spans;
 };
 
 /* -EBADMSG, -ENOMEM. */

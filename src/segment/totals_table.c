@@ -199,8 +199,11 @@ static bool rows_place(struct totals_table *t, uint64_t bin_n)
 		struct total_row *row = &t->rows[i];
 
 		row->counts = t->counts + at;
-		if (row->timed == 0)
+		if (row->timed == 0) {
+			if (row->shortest || row->longest || row->sum)
+				return false;
 			continue;
+		}
 		if (row->shortest < 0 || row->longest < row->shortest || row->timed > row->spans)
 			return false;
 		row->place = duration_place(row->shortest);
@@ -212,18 +215,24 @@ static bool rows_place(struct totals_table *t, uint64_t bin_n)
 	return at == bin_n;
 }
 
-static bool rows_add_up(const struct totals_table *t)
+static bool rows_add_up(const struct totals_table *t, uint64_t spans)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct total_row *row = &t->rows[i];
+		unsigned __int128 least, most;
 		uint64_t timed = 0;
 
 		for (uint32_t k = 0; k < row->place_n; k++)
 			timed += row->counts[k];
-		if (timed != row->timed || row->errors > row->spans)
+		if (timed != row->timed || row->errors > row->spans || row->spans > spans)
 			return false;
+		least = (unsigned __int128)timed * (uint64_t)row->shortest;
+		most = (unsigned __int128)timed * (uint64_t)row->longest;
+		if (row->sum < least || row->sum > most)
+			return false;
+		spans -= row->spans;
 	}
-	return true;
+	return spans == 0;
 }
 
 static int get_bins(struct block_reader *r, struct totals_table *t, uint64_t bin_n)
@@ -312,7 +321,7 @@ int totals_decode(struct slice bytes, const struct totals_limits *limits,
 	e = get_bins(&r, t, bin_n);
 	if (e < 0)
 		return e;
-	if (r.rest.n > 0 || !rows_add_up(t))
+	if (r.rest.n > 0 || !rows_add_up(t, limits->spans))
 		return -EBADMSG;
 	*ret_table = TAKE_PTR(t);
 	return 0;
@@ -321,7 +330,7 @@ int totals_decode(struct slice bytes, const struct totals_limits *limits,
 int segment_totals(struct segment *s, struct totals_table **ret_table)
 {
 	const struct segment_footer *f = &s->footer;
-	const struct totals_limits limits = {f->strings, f->resources};
+	const struct totals_limits limits = {f->strings, f->resources, f->blocks};
 	_cleanup_(freep)
 	char *bytes = NULL;
 	uint64_t checksum;

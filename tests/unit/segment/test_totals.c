@@ -145,7 +145,8 @@ static void a_table_says_what_was_counted(void **state)
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		struct rng rng = {seed};
 		struct batch *b = resources(seed % 3 ? 4 : 600);
-		const struct totals_limits limits = {(uint32_t)b->strings, (uint32_t)b->resource_n};
+		const struct totals_limits limits = {(uint32_t)b->strings, (uint32_t)b->resource_n,
+						     SPANS};
 		struct span *spans = spans_random(&rng, b);
 		struct buffer out = {0};
 		struct totals_table *t;
@@ -179,7 +180,7 @@ static void a_table_that_would_be_large_says_less_or_is_none(void **state)
 	struct column_codec *codec = column_codec_new();
 	struct rng rng = {3};
 	struct batch *b = resources(500);
-	const struct totals_limits limits = {(uint32_t)b->strings, (uint32_t)b->resource_n};
+	const struct totals_limits limits = {(uint32_t)b->strings, (uint32_t)b->resource_n, SPANS};
 	struct span *spans = spans_random(&rng, b);
 	size_t last = PLENTY;
 
@@ -204,6 +205,71 @@ static void a_table_that_would_be_large_says_less_or_is_none(void **state)
 	}
 	assert_int_equal(last, 0);
 	free(spans);
+	batch_unref(b);
+	column_codec_free(codec);
+}
+
+/* Three rows: two spans of 5 and 7 ns, a BEGIN without a duration, and a span of 0 ns. */
+static void count_few(struct totals *t)
+{
+	const struct totals_key keys[] = {{.name = 1, .type = EVENT_SPAN},
+					  {.name = 1, .type = EVENT_BEGIN},
+					  {.name = 2, .type = EVENT_SPAN}};
+	const int64_t durations[] = {5, -1, 0, 7};
+
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(totals_add(t, totals_number(t, &keys[i % 3]), false, durations[i]),
+				 0);
+	assert_int_equal(t->n, 3);
+}
+
+/* What a table says of durations fits together, and all its spans are those of the segment: sums
+ * of many tables are made without looking for overflow. */
+static void numbers_that_cannot_be_are_refused(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t row;
+		int64_t sum_more, sum_high, longest_more, spans;
+	} rows[] = {
+		{"as counted", 0, .spans = 4},
+		{"another sum that can be", 0, 2, .spans = 4},
+		{"less than all being the shortest", 0, -3, .spans = 4},
+		{"more than all being the longest", 0, 3, .spans = 4},
+		{"far more", 0, 0, 1, .spans = 4},
+		{"a negative sum", 0, 0, INT64_MIN, .spans = 4},
+		{"a longest without durations", 1, .longest_more = 1, .spans = 4},
+		{"a negative one", 1, .longest_more = -1, .spans = 4},
+		{"a sum without durations", 1, 1, .spans = 4},
+		{"a sum of nothing", 2, 1, .spans = 4},
+		{"a span that the segment has not", 0, .spans = 3},
+		{"a span less", 0, .spans = 5},
+	};
+	struct column_codec *codec = column_codec_new();
+	struct batch *b = resources(1);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct totals_limits limits = {(uint32_t)b->strings, 1,
+						     (uint64_t)rows[i].spans};
+		struct totals_table *t = NULL;
+		struct buffer out = {0};
+		struct totals totals;
+		int r;
+
+		totals_init(&totals, b);
+		count_few(&totals);
+		totals.rows[rows[i].row].sum += (unsigned __int128)(__int128)rows[i].sum_more;
+		totals.rows[rows[i].row].sum |= (unsigned __int128)(uint64_t)rows[i].sum_high << 64;
+		totals.rows[rows[i].row].longest += rows[i].longest_more;
+		assert_int_equal(totals_encode(&totals, codec, PLENTY, &out), 0);
+		r = totals_decode(buffer_get(&out), &limits, &t);
+		if (r != (i < 2 ? 0 : -EBADMSG))
+			fail_msg("%s: %d", rows[i].what, r);
+		totals_free(t);
+		totals_done(&totals);
+		buffer_done(&out);
+	}
 	batch_unref(b);
 	column_codec_free(codec);
 }
@@ -250,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_says_what_was_counted),
 		cmocka_unit_test(a_table_that_would_be_large_says_less_or_is_none),
+		cmocka_unit_test(numbers_that_cannot_be_are_refused),
 		cmocka_unit_test(what_service_means_is_not_guessed),
 		cmocka_unit_test(places_hold_what_is_near),
 	};
