@@ -154,28 +154,39 @@ static bool total_agrees(const struct totals *t, const struct total *a, const st
 	       a->longest == b->longest && (a->timed == 0 || a->shortest == b->shortest);
 }
 
-static bool totals_agree(struct checking *c)
+/* 1: the table says what was counted; 0: it does not.  -ENOMEM. */
+static int totals_agree(struct checking *c)
 {
 	const struct totals_table *t = c->totals;
+	_cleanup_(freep)
+	bool *used = NULL;
 
 	if (!t)
-		return true;
-	while (c->counted.apart & ~t->apart)
-		if (totals_coarsen(&c->counted) < 0)
-			return true; /* no memory to tell */
+		return 1;
+	while (c->counted.apart & ~t->apart) {
+		int r = totals_coarsen(&c->counted);
+
+		if (r < 0)
+			return r;
+	}
 	if (c->counted.given_up || c->counted.apart != t->apart || c->counted.n != t->n)
-		return false;
-	/* Both have each key once; mostly in the same order. */
+		return 0;
+	used = calloc((size_t)t->n + 1, sizeof(*used));
+	if (!used)
+		return -ENOMEM;
+	/* Each key was counted once and has to be there once; mostly in the same order. */
 	for (uint32_t i = 0, at = 0; i < t->n; i++, at++) {
 		uint32_t tries = 0;
 
 		while (tries++ < t->n && memcmp(&c->counted.rows[at % t->n].key, &t->rows[i].key,
 						sizeof(t->rows[i].key)) != 0)
 			at++;
-		if (!total_agrees(&c->counted, &c->counted.rows[at % t->n], &t->rows[i]))
-			return false;
+		at %= t->n;
+		if (used[at] || !total_agrees(&c->counted, &c->counted.rows[at], &t->rows[i]))
+			return 0;
+		used[at] = true;
 	}
-	return true;
+	return 1;
 }
 
 /* --- groups --- */
@@ -234,10 +245,11 @@ static int check_groups(struct checking *c)
 	return 0;
 }
 
-static void check_totals(struct checking *c)
+static int check_totals(struct checking *c)
 {
 	const struct segment_footer *f = &c->s->footer;
 	uint64_t end = SEGMENT_HEADER_BYTES;
+	int agree;
 
 	if (c->t->zone_n)
 		end = c->t->zones[c->t->zone_n - 1].offset + c->t->zones[c->t->zone_n - 1].bytes;
@@ -247,7 +259,7 @@ static void check_totals(struct checking *c)
 		    c->s->info.bytes)
 		found(c, "there are bytes that belong to nothing");
 	if (c->findings) /* counts of what could not be read are off anyway */
-		return;
+		return 0;
 	if (c->blocks != f->blocks || c->errors != f->errors || c->indexed != f->pieces)
 		found(c, "the footer does not count what there is");
 	for (uint32_t i = 0; i < c->t->shapes.n; i++)
@@ -255,8 +267,10 @@ static void check_totals(struct checking *c)
 			found(c, "a shape does not count its rows");
 			break;
 		}
-	if (!totals_agree(c))
+	agree = totals_agree(c);
+	if (agree == 0)
 		found(c, "the totals are not those of its rows");
+	return agree < 0 ? agree : 0;
 }
 
 static void check_split(struct checking *c, const struct trace_id *ids, size_t n)
@@ -304,7 +318,7 @@ static int check_pinned(struct checking *c)
 	if (r == 0)
 		r = check_groups(c);
 	if (r == 0)
-		check_totals(c);
+		r = check_totals(c);
 	totals_done(&c->counted);
 	totals_free(c->totals);
 	free(c->shape_rows);

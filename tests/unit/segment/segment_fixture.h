@@ -3,14 +3,18 @@
 #ifndef CAUSET_TESTS_UNIT_SEGMENT_SEGMENT_FIXTURE_H
 #define CAUSET_TESTS_UNIT_SEGMENT_SEGMENT_FIXTURE_H
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/rng.h"
 #include "batch_equal.h"
 #include "model/batch_copy.h"
 #include "segment/segment.h"
+#include "segment/segment_int.h"
+#include "segment/totals.h"
 
 struct pile_trace {
 	struct trace_id id;
@@ -164,6 +168,84 @@ static inline void pile_done(struct pile *p)
 	for (size_t i = 0; i < p->batch_n; i++)
 		batch_unref(p->batches[i]);
 	*p = (struct pile){0};
+}
+
+/* Gives the segment another table of totals, with checksums that are right. */
+static inline void pile_put_totals(const char *dir, uint64_t number, struct totals *t)
+{
+	struct column_codec *codec = column_codec_new();
+	struct buffer table = {0};
+	struct segment_footer f;
+	char name[SEGMENT_NAME_MAX], *path;
+	uint64_t checksum, size;
+	int fd;
+
+	segment_name(number, name);
+	path = fs_path(dir, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	size = (uint64_t)lseek(fd, 0, SEEK_END);
+	assert_int_equal(pread(fd, &f, sizeof(f), (off_t)(size - sizeof(f))), sizeof(f));
+	size -= sizeof(f) + f.totals_bytes;
+	assert_int_equal(totals_encode(t, codec, SEGMENT_MOST_SECTION, &table), 0);
+	checksum = segment_checksum(table.p, table.n);
+	buffer_append(&table, &checksum, sizeof(checksum));
+	f.totals_bytes = (uint32_t)table.n;
+	f.checksum = segment_checksum(&f, offsetof(struct segment_footer, checksum));
+	buffer_append(&table, &f, sizeof(f));
+	assert_int_equal(pwrite(fd, table.p, table.n, (off_t)size), table.n);
+	assert_int_equal(ftruncate(fd, (off_t)(size + table.n)), 0);
+	close(fd);
+	free(path);
+	buffer_done(&table);
+	column_codec_free(codec);
+}
+
+/* A segment of two spans of 5 ns, "a" and "b", whose totals are of the names 0, "a", or 1, "b", as
+ * told; with resources apart or not. */
+static inline void pile_two_spans(const char *dir, uint64_t number, const uint32_t names[2],
+				  bool apart)
+{
+	struct batch *b = batch_new(0);
+	const struct segment_tables *tables;
+	struct totals_key key = {.type = EVENT_SPAN};
+	struct totals totals;
+	struct pile p = {0};
+	struct segment *s;
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t name = batch_string(b, i ? SLICE("b") : SLICE("a"));
+		struct event *e = batch_event(b);
+
+		*e = (struct event){.type = EVENT_SPAN,
+				    .trace_id = {{1}},
+				    .id1 = i + 1,
+				    .name = name,
+				    .time_ns = 1000,
+				    .end_ns = 1005};
+	}
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(&p, b);
+	pile_write(&p, dir, number, 0);
+	s = pile_open(dir, number);
+	assert_int_equal(segment_pin(s, &tables), 0);
+	totals_init(&totals, b);
+	for (uint32_t i = 0; i < 2; i++) {
+		key.name = tables_find(tables, i ? SLICE("b") : SLICE("a"));
+		assert_int_equal(totals_add(&totals, totals_number(&totals, &key), false, 5), 0);
+	}
+	if (!apart)
+		assert_int_equal(totals_coarsen(&totals), 0);
+	key.name = totals.rows[names[0]].key.name;
+	totals.rows[1].key.name = totals.rows[names[1]].key.name;
+	totals.rows[0].key.name = key.name;
+	pile_put_totals(dir, number, &totals);
+	totals_done(&totals);
+	segment_unpin(s);
+	segment_unref(s);
+	pile_done(&p);
 }
 
 static inline struct batch *rows_batch(const struct event_ref *refs, size_t n)

@@ -90,6 +90,21 @@ static void what_was_just_written_is_sound(void **state)
 	}
 }
 
+static void totals_that_are_not_of_the_rows_are_found(void **state)
+{
+	static const struct {
+		uint32_t names[2];
+		int findings;
+	} rows[] = {{{0, 1}, 0}, {{1, 0}, 0}, {{0, 0}, 1}, {{1, 1}, 1}};
+	int findings;
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		pile_two_spans(*state, NUMBER, rows[i / 2].names, i % 2);
+		assert_int_equal(check(*state, &findings), rows[i / 2].findings ? -EBADMSG : 0);
+		assert_int_equal(findings, rows[i / 2].findings);
+	}
+}
+
 static void every_flipped_bit_is_found(void **state)
 {
 	struct stat st;
@@ -182,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_just_written_is_sound),
+		cmocka_unit_test(totals_that_are_not_of_the_rows_are_found),
 		cmocka_unit_test(every_flipped_bit_is_found),
 		cmocka_unit_test(a_file_cut_short_is_found),
 		cmocka_unit_test(a_damaged_group_leaves_the_others_readable),

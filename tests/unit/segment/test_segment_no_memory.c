@@ -11,7 +11,7 @@
 
 #define NUMBER     7
 #define GROUP_ROWS 40
-#define LOOSE_ROWS 300
+#define MANY_ROWS  300
 
 static int write_pile(struct pile *p, const char *dir, uint32_t group_rows)
 {
@@ -74,7 +74,7 @@ static void make(struct pile *p)
 	pile_group(p);
 }
 
-/* Rows whose keys are there at random, for groups of LOOSE_ROWS: the second is LOOSE from its first
+/* Rows whose keys are there at random, for groups of MANY_ROWS: the second is LOOSE from its first
  * rows on, and many numbers of attributes are new in it, which each make a skeleton. */
 static void make_loose(struct pile *p)
 {
@@ -83,9 +83,9 @@ static void make_loose(struct pile *p)
 
 	batch_resource(b);
 	batch_scope(b);
-	for (uint32_t i = 0; i < 2 * LOOSE_ROWS; i++) {
+	for (uint32_t i = 0; i < 2 * MANY_ROWS; i++) {
 		uint32_t first = (uint32_t)b->attr_n,
-			 n = 4 + (uint32_t)rng_below(&rng, i < LOOSE_ROWS ? 4 : 90);
+			 n = 4 + (uint32_t)rng_below(&rng, i < MANY_ROWS ? 4 : 90);
 		struct event *e;
 
 		for (uint32_t k = 0; k < n; k++) {
@@ -144,7 +144,7 @@ static void loose_rows_fail_cleanly_wherever_memory_ends(void **state)
 	struct pile p = {0};
 
 	make_loose(&p);
-	assert_writing_fails_cleanly(&p, *state, LOOSE_ROWS, LONG_MAX);
+	assert_writing_fails_cleanly(&p, *state, MANY_ROWS, LONG_MAX);
 	pile_done(&p);
 }
 
@@ -167,12 +167,34 @@ static void reading_fails_cleanly_wherever_memory_ends(void **state)
 	pile_done(&p);
 }
 
+/* Without memory nothing is found sound that is not, nor damaged that is sound. */
+static void checking_fails_cleanly_wherever_memory_ends(void **state)
+{
+	static const uint32_t names[2][2] = {{1, 0}, {0, 0}};
+
+	for (int wrong = 0; wrong < 2; wrong++) {
+		bool enough = false;
+
+		pile_two_spans(*state, NUMBER, names[wrong], false);
+		for (long after = 0; !enough; after++) {
+			int r;
+
+			no_memory_after = after;
+			r = segment_check(fs_real(), *state, NUMBER, NULL, NULL);
+			enough = no_memory_after > 0;
+			no_memory_after = -1;
+			assert_true(r == (wrong ? -EBADMSG : 0) || (r == -ENOMEM && !enough));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writing_fails_cleanly_wherever_memory_ends),
 		cmocka_unit_test(loose_rows_fail_cleanly_wherever_memory_ends),
 		cmocka_unit_test(reading_fails_cleanly_wherever_memory_ends),
+		cmocka_unit_test(checking_fails_cleanly_wherever_memory_ends),
 	};
 
 	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
