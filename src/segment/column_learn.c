@@ -33,7 +33,7 @@ struct column_learner {
 	struct column_share shares[MODEL_TABLES][COLUMN_SYMBOLS];
 	uint32_t blocks, next; /* written; with which the next model is made */
 	double promised;       /* bits a class, by the first block with the model; 0: not known */
-	/* What was seen lately. */
+	/* What was seen lately; NAMES_MOST stands for the later names. */
 	uint16_t *names;
 	uint8_t *classes;
 	size_t seen, name_capacity, class_capacity;
@@ -74,8 +74,11 @@ static void count_contexts(struct column_learner *l, struct lesson *x)
 {
 	l->contexts = 0;
 	for (size_t i = 0; i < l->seen; i++) {
-		struct context_facts *f = &x->contexts[l->names[i]];
+		struct context_facts *f;
 
+		if (l->names[i] == NAMES_MOST)
+			continue;
+		f = &x->contexts[l->names[i]];
 		l->contexts = MAX(l->contexts, (uint32_t)l->names[i] + 1);
 		f->count++;
 		if (f->class == l->classes[i])
@@ -114,7 +117,7 @@ static void share_out(struct column_learner *l, struct lesson *x)
 	for (size_t k = 0; k < COLUMN_SYMBOLS; k++)
 		symbols[k] = (uint8_t)(k ^ COLUMN_SYMBOLS / 2);
 	for (size_t i = 0; i < l->seen; i++) {
-		uint8_t table = l->table_of[l->names[i]];
+		uint8_t table = l->names[i] < NAMES_MOST ? l->table_of[l->names[i]] : 0;
 
 		x->counts[0][l->classes[i]]++;
 		if (table)
@@ -175,9 +178,7 @@ static int remember(struct column_codec *c, const uint8_t *classes, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		uint32_t name = name_of(c, context->of[i]);
 
-		if (name >= NAMES_MOST)
-			continue;
-		l->names[l->seen] = (uint16_t)name;
+		l->names[l->seen] = (uint16_t)MIN(name, (uint32_t)NAMES_MOST);
 		l->classes[l->seen++] = classes[i];
 	}
 	return 0;

@@ -24,16 +24,20 @@ struct blocks {
 	uint32_t name_n;
 };
 
-enum kind { STEADY, DRIFTING, ODD };
+enum kind { STEADY, DRIFTING, ODD, LATE };
 
-/* Numbers of a context are of one size.  They drift, or some are far out and names are new. */
+/* Numbers of a context are of one size.  They drift, or some are far out and names are new; or all
+ * names came too late for tables of their own, and sizes jump with a later block. */
 static int64_t value_of(struct rng *rng, enum kind kind, size_t block, uint32_t name)
 {
 	unsigned size = 8 + name % 20 + (kind == DRIFTING ? (unsigned)block / 4 : 0);
 
+	if (kind == LATE)
+		size = (block < BLOCKS / 2 ? 8 : 30) + (unsigned)rng_below(rng, 4);
 	if (kind == ODD && block > 2 && rng_below(rng, 40) == 0)
 		return (int64_t)rng_next(rng);
-	return (int64_t)(rng_next(rng) >> (64 - MIN(size, 63u))) * (name % 3 ? 1 : -1);
+	return (int64_t)(rng_next(rng) >> (64 - MIN(size, 63u))) *
+	       (name % 3 || kind == LATE ? 1 : -1);
 }
 
 static struct blocks *make(enum kind kind, bool learn)
@@ -46,7 +50,9 @@ static struct blocks *make(enum kind kind, bool learn)
 	for (size_t k = 0; k < BLOCKS; k++) {
 		b->n[k] = kind == ODD ? rng_below(&rng, VALUES) + 1 : VALUES;
 		for (uint32_t i = 0; i < CONTEXTS; i++) {
-			b->names[k][i] = kind == ODD ? i * (uint32_t)k * 7 : i * 3;
+			b->names[k][i] = kind == ODD    ? i * (uint32_t)k * 7
+					 : kind == LATE ? 5000 + i
+							: i * 3;
 			b->name_n = MAX(b->name_n, b->names[k][i] + 1);
 		}
 		for (size_t i = 0; i < b->n[k]; i++) {
@@ -83,7 +89,7 @@ static void blocks_come_back_whole_and_in_parts(void **state)
 	static int64_t out[VALUES];
 	struct rng rng = {8};
 
-	for (int kind = STEADY; kind <= ODD; kind++) {
+	for (int kind = STEADY; kind <= LATE; kind++) {
 		struct blocks *b = make((enum kind)kind, true);
 
 		for (size_t k = 0; k < BLOCKS; k++) {
@@ -123,6 +129,17 @@ static void what_changes_is_learnt_again(void **state)
 
 	assert_in_range(b->out.n, 5, 24);
 	blocks_done(b);
+}
+
+/* They have the first table, which is of all classes, theirs too. */
+static void names_without_tables_are_learnt_from(void **state)
+{
+	struct blocks *with = make(LATE, true), *without = make(LATE, false);
+
+	assert_in_range(with->out.n, 2, 8);
+	assert_true(with->bytes < without->bytes);
+	blocks_done(with);
+	blocks_done(without);
 }
 
 static void blocks_need_their_models(void **state)
@@ -180,6 +197,7 @@ int main(void)
 		cmocka_unit_test(blocks_come_back_whole_and_in_parts),
 		cmocka_unit_test(tables_are_kept_once),
 		cmocka_unit_test(what_changes_is_learnt_again),
+		cmocka_unit_test(names_without_tables_are_learnt_from),
 		cmocka_unit_test(blocks_need_their_models),
 		cmocka_unit_test(damaged_models_and_blocks_are_safe),
 	};
