@@ -144,6 +144,7 @@ static void answer_run(struct pool_job *job)
 	struct leash leash;
 
 	api_leash_begin(&leash, a->req);
+	leash_check(); /* its turn; whoever works for it sees whether it is stopped */
 	answer_make(a);
 	leash_end(&leash);
 }

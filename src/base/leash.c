@@ -19,6 +19,14 @@ static _Thread_local struct {
 	int64_t reserved_ns; /* that the share has been charged with beforehand */
 } mine;
 
+/* What it counts as having taken: nothing, while it is repaid for having waited. */
+static int64_t taken(struct leash *l)
+{
+	int64_t ns = atomic_load(&l->taken_ns);
+
+	return ns < atomic_load(&l->repaid_ns) ? 0 : ns;
+}
+
 static int stopped(const struct leash *l, int64_t now_ns)
 {
 	if (l->cancel && atomic_load_explicit(l->cancel, memory_order_relaxed))
@@ -53,7 +61,9 @@ static int take_turn(struct leash *l, int64_t now_ns)
 
 	share_look(l->share, now_ns);
 	for (; r == 0; r = stopped(l, now_ns)) {
-		wait = share_ask(l->share, atomic_load(&l->taken_ns), now_ns - began, now_ns);
+		if (now_ns - began >= SHARE_PATIENCE_NS)
+			atomic_store(&l->repaid_ns, atomic_load(&l->taken_ns) + SHARE_LIGHT_NS);
+		wait = share_ask(l->share, taken(l), now_ns);
 		if (wait <= 0)
 			break;
 		nap(wait);
@@ -65,7 +75,8 @@ static int take_turn(struct leash *l, int64_t now_ns)
 		atomic_fetch_add_explicit(&l->share->waits, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&l->share->waited_ns, (uint64_t)(now_ns - began),
 					  memory_order_relaxed);
-	} else if (r == 0 && share_lets_pass(l->share, atomic_load(&l->taken_ns), now_ns)) {
+	} else if (r == 0 && share_is_limited(l->share) &&
+		   share_lets_pass(l->share, taken(l), now_ns)) {
 		nap(POLITE_NS);
 		now_ns = clock_mono_ns();
 	}
@@ -79,10 +90,10 @@ bool leash_hold(struct leash *l)
 		return false;
 	mine.leash = l;
 	mine.reserved_ns = 0;
-	if (l->share) {
+	mine.asked_ns =
+		0; /* the first check waits: who holds it may yet have to say who can stop it */
+	if (l->share)
 		mine.cpu_ns = share_thread_ns();
-		take_turn(l, clock_mono_ns());
-	}
 	return true;
 }
 
@@ -93,12 +104,18 @@ void leash_drop(void)
 	mine.leash = NULL;
 }
 
-void leash_begin(struct leash *l, struct share *share, const _Atomic bool *cancel, int64_t end_ns)
+void leash_init(struct leash *l, struct share *share, const _Atomic bool *cancel, int64_t end_ns)
 {
 	l->share = share;
 	l->cancel = cancel;
 	l->end_ns = end_ns;
 	atomic_init(&l->taken_ns, 0);
+	atomic_init(&l->repaid_ns, 0);
+}
+
+void leash_begin(struct leash *l, struct share *share, const _Atomic bool *cancel, int64_t end_ns)
+{
+	leash_init(l, share, cancel, end_ns);
 	leash_hold(l);
 }
 

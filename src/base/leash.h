@@ -15,17 +15,23 @@ struct leash {
 	int64_t end_ns;             /* monotonic; 0: none */
 	struct share *share;        /* NULL: takes what it wants */
 	_Atomic int64_t taken_ns;   /* processor time, all threads */
+	_Atomic int64_t
+		repaid_ns; /* until it has taken so much, it counts as having taken nothing */
 };
 
-/* The calling thread holds it from now on, and works when it is its turn.  What lies in *l goes to
- * the leash, the rest is set.  leash_end() on the same thread; the leash must stay until then. */
+/* Nobody holds it yet. */
+void leash_init(struct leash *l, struct share *share, const _Atomic bool *cancel, int64_t end_ns);
+
+/* The same, and the calling thread holds it from now on.  It does not wait here: its first
+ * leash_check() does.  leash_end() on the same thread; the leash must stay until then. */
 void leash_begin(struct leash *l, struct share *share, const _Atomic bool *cancel, int64_t end_ns);
 void leash_end(struct leash *l);
 
 /* What the calling thread holds; NULL: nothing. */
 struct leash *leash_held(void);
 
-/* For threads that help another, and hold what it holds (or NULL) meanwhile:
+/* For threads that help another, and hold what it holds (or NULL) meanwhile, or that work for a
+ * question in pieces:
  *   bool held = leash_hold(l);  …  if (held) leash_drop();
  * Nothing happens, and it is false, where the thread holds it already. */
 bool leash_hold(struct leash *l);

@@ -14,13 +14,12 @@
 #include "base/cleanup.h"
 #include "core/clock.h"
 
-#define NICE_MOST   19
-#define OWED_MOST   (100 * NS_PER_MS) /* of processor time, of one processor */
-#define GROWS       25                /* per mille, each time that nobody has waited */
-#define LIGHT_NS    (3 * NS_PER_MS)   /* a light question was at work so lately */
-#define WAIT_LEAST  (2 * NS_PER_MS)
-#define WAIT_MOST   (50 * NS_PER_MS)
-#define PATIENCE_NS (2 * NS_PER_S) /* then what has taken much is treated like the others */
+#define NICE_MOST  19
+#define OWED_MOST  (100 * NS_PER_MS) /* of processor time, of one processor */
+#define GROWS      25                /* per mille, each time that nobody has waited */
+#define LIGHT_NS   (3 * NS_PER_MS)   /* a light question was at work so lately */
+#define WAIT_LEAST (2 * NS_PER_MS)
+#define WAIT_MOST  (50 * NS_PER_MS)
 /* Threads that are watched count when they want a fifth of a processor, … */
 #define WANTED_PART 5
 /* … and wait when they do for an eighth of the time they want. */
@@ -190,15 +189,15 @@ static void grow(struct share *s, int64_t now_ns)
 		;
 }
 
-int64_t share_ask(struct share *s, int64_t taken_ns, int64_t waited_ns, int64_t now_ns)
+int64_t share_ask(struct share *s, int64_t taken_ns, int64_t now_ns)
 {
 	int64_t need = 0, left, rate = atomic_load(&s->rate);
 
 	if (rate >= SHARE_ALL)
 		return 0;
 	grow(s, now_ns);
-	/* What has taken much leaves some to the others, who will soon be done; not for ever. */
-	if (taken_ns > SHARE_LIGHT_NS && waited_ns < PATIENCE_NS)
+	/* What has taken much leaves some to the others, who will soon be done. */
+	if (taken_ns > SHARE_LIGHT_NS)
 		need = SHARE_SAVED_NS / 2 * s->milli / 1000;
 	left = atomic_load(&s->left_ns);
 	while (left > need)

@@ -22,9 +22,10 @@
 
 #define SHARE_LEAST        40   /* per mille of all processors: what questions have in any case */
 #define SHARE_ALL          1000 /* from here on they are not limited */
-#define SHARE_LIGHT_NS     (100 * 1000000L) /* of processor time: who has taken less comes first */
-#define SHARE_SAVED_NS     (50 * 1000000L)  /* of one processor: what can be used at once */
-#define SHARE_LOOK_NS      (20 * 1000000L)  /* how often it is looked who waits */
+#define SHARE_LIGHT_NS     (100 * 1000000L)  /* of processor time: who has taken less comes first */
+#define SHARE_PATIENCE_NS  (2000 * 1000000L) /* who has waited so long for a turn is light again */
+#define SHARE_SAVED_NS     (50 * 1000000L)   /* of one processor: what can be used at once */
+#define SHARE_LOOK_NS      (20 * 1000000L)   /* how often it is looked who waits */
 #define SHARE_WATCHED_MOST 64
 
 struct share_watched {
@@ -61,12 +62,12 @@ void share_look(struct share *s, int64_t now_ns);
 /* What a look does: of wall_ns, threads that are watched ran and waited so long. */
 void share_adjust(struct share *s, int64_t wall_ns, int64_t ran_ns, int64_t waited_ns);
 
-/* May a question that has taken so much, and has waited for so long now, go on?  0: yes, for
+/* May a question that has taken so much go on?  0: yes, for
  * nothing is limited; -SHARE_STEP_NS: yes, and so much was taken; else how long to wait before
  * asking again.
  */
 #define SHARE_STEP_NS (1000000L)
-int64_t share_ask(struct share *s, int64_t taken_ns, int64_t waited_ns, int64_t now_ns);
+int64_t share_ask(struct share *s, int64_t taken_ns, int64_t now_ns);
 
 /* So much processor time was taken; less than 0: not taken after all. */
 void share_take(struct share *s, int64_t ns);

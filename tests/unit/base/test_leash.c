@@ -67,31 +67,30 @@ static void questions_get_their_share_over_time_and_no_more(void **state)
 	struct share s;
 
 	share_used_up(&s, now);
-	assert_true(share_ask(&s, 0, 0, now) > 0);
+	assert_true(share_ask(&s, 0, now) > 0);
 	/* Ten seconds, in which somebody asks all the time. */
 	for (; now < 10 * NS_PER_S; now += NS_PER_MS)
-		while (share_ask(&s, 0, 0, now) < 0)
+		while (share_ask(&s, 0, now) < 0)
 			got += SHARE_STEP_NS;
 	assert_in_range(got, 550 * NS_PER_MS, 10 * NS_PER_S * 2 * SHARE_LEAST / 1000);
 	/* What was saved up in an hour is no more than what may be saved up. */
 	now += 3600 * NS_PER_S;
-	for (got = 0; share_ask(&s, 0, 0, now) < 0;)
+	for (got = 0; share_ask(&s, 0, now) < 0;)
 		got += SHARE_STEP_NS;
 	assert_int_equal(got, 2 * SHARE_SAVED_NS);
 }
 
-static void one_that_took_much_leaves_some_to_the_others_but_not_for_ever(void **state)
+static void one_that_took_much_leaves_some_to_the_others(void **state)
 {
 	int64_t now = 0;
 	struct share s;
 
 	share_used_up(&s, now);
-	while (share_ask(&s, 0, 0, now) > 0)
+	while (share_ask(&s, 0, now) > 0)
 		now += NS_PER_MS;
 	now += 100 * NS_PER_MS; /* something is there, less than half of what can be saved */
-	assert_true(share_ask(&s, 2 * SHARE_LIGHT_NS, 0, now) > 0);
-	assert_true(share_ask(&s, 0, 0, now) < 0);
-	assert_true(share_ask(&s, 2 * SHARE_LIGHT_NS, 60 * NS_PER_S, now) < 0);
+	assert_true(share_ask(&s, 2 * SHARE_LIGHT_NS, now) > 0);
+	assert_true(share_ask(&s, 0, now) < 0);
 }
 
 static void one_that_took_much_lets_light_ones_pass(void **state)
@@ -257,13 +256,93 @@ static void one_that_waits_for_its_turn_is_stopped_too(void **state)
 	assert_true(atomic_load(&s.waits) > 0);
 }
 
+/* Who can stop it may not be known yet when it begins. */
+static void a_turn_is_waited_for_at_the_first_check(void **state)
+{
+	struct share s;
+	struct leash l;
+
+	share_init(&s, 100, clock_mono_ns());
+	atomic_store(&s.rate, 1);
+	share_take(&s, 3600 * NS_PER_S);
+	leash_begin(&l, &s, NULL, clock_mono_ns() + 20 * NS_PER_MS);
+	assert_int_equal(atomic_load(&s.waits), 0);
+	assert_int_equal(leash_check(), -ETIMEDOUT);
+	assert_int_equal(atomic_load(&s.waits), 1);
+	leash_end(&l);
+}
+
+static void work_for(int64_t cpu_ns)
+{
+	int64_t until = share_thread_ns() + cpu_ns;
+
+	while (share_thread_ns() < until)
+		;
+}
+
+/* There is always something for light questions, and never enough for one that took much. */
+static void one_that_waited_long_has_more_than_one_turn(void **state)
+{
+	struct share s;
+	struct leash l;
+
+	share_init(&s, 1000, clock_mono_ns());
+	atomic_store(&s.rate, 1);
+	share_take(&s, SHARE_SAVED_NS * 3 / 4);
+	leash_begin(&l, &s, NULL, 0);
+	atomic_store(&l.taken_ns, 2 * SHARE_LIGHT_NS);
+	assert_int_equal(leash_check(), 0);
+	assert_int_equal(atomic_load(&s.waits), 1);
+	for (int i = 0; i < 4; i++) {
+		work_for(2 * NS_PER_MS);
+		assert_int_equal(leash_check(), 0);
+		assert_int_equal(atomic_load(&s.waits), 1);
+		share_take(&s, -2 * NS_PER_MS);
+	}
+	/* Not for ever: it has had what a light one may have. */
+	atomic_fetch_add(&l.taken_ns, SHARE_LIGHT_NS);
+	l.end_ns = clock_mono_ns() + 20 * NS_PER_MS;
+	work_for(2 * NS_PER_MS);
+	assert_int_equal(leash_check(), -ETIMEDOUT);
+	leash_end(&l);
+}
+
+static void nobody_lets_others_pass_where_nothing_is_limited(void **state)
+{
+	struct share s;
+	struct leash l;
+	int64_t light;
+
+	share_init(&s, 1000, clock_mono_ns());
+	light = atomic_load(&s.light_ns);
+	leash_begin(&l, &s, NULL, 0);
+	assert_int_equal(leash_check(), 0);
+	leash_end(&l);
+	assert_int_equal(atomic_load(&s.light_ns), light);
+}
+
+static void what_is_held_again_and_again_is_counted_together(void **state)
+{
+	struct share s;
+	struct leash l;
+
+	share_init(&s, 1000, clock_mono_ns());
+	leash_init(&l, &s, NULL, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(leash_hold(&l));
+		work_for(NS_PER_MS);
+		leash_drop();
+	}
+	assert_in_range(atomic_load(&l.taken_ns), 3 * NS_PER_MS, NS_PER_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_watched_and_waits_halves_the_rate_down_to_the_least),
 		cmocka_unit_test(what_wants_little_or_does_not_wait_limits_nothing),
 		cmocka_unit_test(questions_get_their_share_over_time_and_no_more),
-		cmocka_unit_test(one_that_took_much_leaves_some_to_the_others_but_not_for_ever),
+		cmocka_unit_test(one_that_took_much_leaves_some_to_the_others),
 		cmocka_unit_test(one_that_took_much_lets_light_ones_pass),
 		cmocka_unit_test(the_process_has_processors),
 		cmocka_unit_test(threads_are_watched_by_their_names),
@@ -271,6 +350,10 @@ int main(void)
 		cmocka_unit_test(a_leash_says_when_to_stop),
 		cmocka_unit_test(helping_threads_hold_the_same_and_are_counted),
 		cmocka_unit_test(one_that_waits_for_its_turn_is_stopped_too),
+		cmocka_unit_test(a_turn_is_waited_for_at_the_first_check),
+		cmocka_unit_test(one_that_waited_long_has_more_than_one_turn),
+		cmocka_unit_test(nobody_lets_others_pass_where_nothing_is_limited),
+		cmocka_unit_test(what_is_held_again_and_again_is_counted_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
