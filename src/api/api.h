@@ -88,6 +88,10 @@ void api_leash_begin(struct leash *l, struct http_request *req);
 /* Runs `work` on a thread of the pool, on such a leash, or answers 503 when too much is waiting. */
 void api_work(struct http_request *req, void (*work)(struct http_request *req, struct api *api));
 
+/* Likewise for what may take longer than a query: it is stopped only when the client goes. */
+void api_work_any_time(struct http_request *req,
+		       void (*work)(struct http_request *req, struct api *api));
+
 /* 503 for a lack of memory, or of time, or when the client has gone; 500 for the rest. */
 void api_fail_errno(struct http_request *req, int error);
 

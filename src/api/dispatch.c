@@ -140,6 +140,7 @@ struct api_work {
 	struct pool_job job;
 	struct http_request *req;
 	void (*work)(struct http_request *req, struct api *api);
+	bool any_time; /* a query's time is not its limit */
 };
 
 void api_leash_begin(struct leash *l, struct http_request *req)
@@ -155,16 +156,21 @@ static void work_run(struct pool_job *job)
 	struct api_work *w = container_of(job, struct api_work, job);
 	struct http_request *req = w->req;
 	struct leash leash;
+	int r;
 
 	api_leash_begin(&leash, req);
-	if (http_request_cancelled(req))
-		api_fail(req, 503, "the client has gone"); /* nobody reads it */
+	if (w->any_time)
+		leash.end_ns = 0;
+	r = leash_check();
+	if (r < 0)
+		api_fail_errno(req, r); /* nobody reads it when the client has gone */
 	else
 		w->work(req, api_request(req)->api);
 	leash_end(&leash);
 }
 
-void api_work(struct http_request *req, void (*work)(struct http_request *req, struct api *api))
+static void work_begin(struct http_request *req,
+		       void (*work)(struct http_request *req, struct api *api), bool any_time)
 {
 	struct api_work *w = arena_zalloc(&req->arena, 1, sizeof(*w));
 
@@ -172,7 +178,18 @@ void api_work(struct http_request *req, void (*work)(struct http_request *req, s
 		api_fail_errno(req, -ENOMEM);
 		return;
 	}
-	*w = (struct api_work){{.run = work_run}, req, work};
+	*w = (struct api_work){{.run = work_run}, req, work, any_time};
 	if (pool_submit(api_request(req)->api->pool, &w->job) < 0)
 		api_fail(req, 503, "too many questions are waiting; try again in a second");
+}
+
+void api_work(struct http_request *req, void (*work)(struct http_request *req, struct api *api))
+{
+	work_begin(req, work, false);
+}
+
+void api_work_any_time(struct http_request *req,
+		       void (*work)(struct http_request *req, struct api *api))
+{
+	work_begin(req, work, true);
 }

@@ -289,7 +289,7 @@ static void export_work(struct http_request *req, struct api *api)
 
 void export_get(struct http_request *req, struct api *api)
 {
-	api_work(req, export_work);
+	api_work_any_time(req, export_work);
 }
 
 /* --- one trace --- */

@@ -11,7 +11,7 @@
 struct work_stream {
 	struct pool_job job;
 	struct pool *pool;
-	struct share *share;
+	struct leash leash;       /* of all pieces, so that what they take is added up */
 	struct http_request *req; /* holds a reference */
 	struct work_pieces pieces;
 
@@ -19,7 +19,7 @@ struct work_stream {
 	struct buffer ready; /* made and not sent */
 	bool busy;           /* a worker has it, or will */
 	bool ended, failed;
-	bool closed; /* nobody will pull any more */
+	_Atomic bool gone; /* nobody will pull any more; set with the lock held */
 };
 
 static void stream_free(struct work_stream *s)
@@ -31,29 +31,31 @@ static void stream_free(struct work_stream *s)
 	free(s);
 }
 
+/* On the loop, what has nothing to say takes another turn of the loop, and nothing makes it wait.
+ */
 static void piece_make(struct work_stream *s, bool on_loop)
 {
+	bool held = !on_loop && leash_hold(&s->leash), gone;
 	struct buffer out = {0};
-	struct leash leash;
-	bool closed;
-	int r;
+	int r = leash_check();
 
-	leash_begin(&leash, on_loop ? NULL : s->share, http_request_cancel_flag(s->req), 0);
 	do {
-		r = s->pieces.next(s->pieces.state, &out);
-	} while (r > 0 && out.n == 0 && !out.failed && !http_request_cancelled(s->req));
-	leash_end(&leash);
+		if (r >= 0)
+			r = s->pieces.next(s->pieces.state, &out);
+	} while (r > 0 && out.n == 0 && !out.failed && !on_loop && !atomic_load(&s->gone));
+	if (held)
+		leash_drop();
 	pthread_mutex_lock(&s->lock);
 	buffer_done(&s->ready); /* empty: pieces are made one at a time */
 	s->ready = out;
 	s->ended = r <= 0 || out.failed;
 	s->failed = r < 0 || out.failed;
 	s->busy = false;
-	closed = s->closed;
-	if (!closed)
+	gone = atomic_load(&s->gone);
+	if (!gone)
 		http_stream_wake(s->req);
 	pthread_mutex_unlock(&s->lock);
-	if (closed)
+	if (gone)
 		stream_free(s);
 }
 
@@ -99,7 +101,7 @@ static void stream_done(void *context)
 	bool busy;
 
 	pthread_mutex_lock(&s->lock);
-	s->closed = true;
+	atomic_store(&s->gone, true);
 	busy = s->busy;
 	pthread_mutex_unlock(&s->lock);
 	if (!busy)
@@ -117,10 +119,10 @@ void work_stream_send(struct http_request *req, struct api *api, const char *con
 		api_fail_errno(req, -ENOMEM);
 		return;
 	}
-	*s = (struct work_stream){.pool = api->pool,
-				  .share = api->share,
-				  .req = http_request_ref(req),
-				  .pieces = *pieces};
+	*s = (struct work_stream){
+		.pool = api->pool, .req = http_request_ref(req), .pieces = *pieces};
+	/* Not the request's flag: the request is answered as soon as the answer begins. */
+	leash_init(&s->leash, api->share, &s->gone, 0);
 	pthread_mutex_init(&s->lock, NULL);
 	http_reply_stream(req, 200, content_type, &stream);
 }

@@ -150,6 +150,15 @@ def test_an_export_has_as_many_traces_as_are_asked_for_however_many(run, server)
     assert server.request('/api/v1/traces?limit=10001')[0] == 400
 
 
+def test_an_export_may_take_longer_than_a_query(start_server):
+    server = start_server('--query-time', '1ms')
+    spans = [{'traceId': f'{i + 1:032x}', 'spanId': f'{1:016x}', 'name': 'n', 'startTimeUnixNano': str(1700000000000000000 + i)} for i in range(12000)]
+    body = {'resourceSpans': [{'resource': {}, 'scopeSpans': [{'spans': spans}]}]}
+    assert server.request('/v1/traces', 'otlp-http', json.dumps(body).encode(), {'Content-Type': 'application/json'})[0] == 200
+    status, _, body = server.request('/api/v1/export?limit=11000')
+    assert status == 200 and body.count(b'"traceId"') == 11000
+
+
 def test_an_export_that_fails_leaves_the_file_alone(run, shop, tmp_path):
     (tmp_path / 'kept').write_text('old')
     assert run('export', 'ffff', '-o', tmp_path / 'kept', '--format', 'otlp', server=shop).returncode == 3
