@@ -140,7 +140,7 @@ static void *job_main(void *argument)
 	struct query_jobs *j = job->jobs;
 	struct leash leash;
 
-	leash_begin(&leash, j->share, job->cancel, 0);
+	leash_begin(&leash, j->share, job->cancel, job->began_ns + j->limits.time_ns);
 	job->run(job);
 	leash_end(&leash);
 	leave(job->jobs, job);

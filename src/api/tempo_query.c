@@ -133,10 +133,12 @@ void tempo_query_refuse(struct tempo_query *t, int r, struct slice text)
 
 void tempo_query_fail(struct tempo_query *t, int r, const struct error *error)
 {
-	const char *text = error->text[0] ? error->text
-			   : r == -ETIMEDOUT
-				   ? "the answer was not read before the query's time was over"
-				   : strerror(-r);
+	const char *text =
+		error->text[0] ? error->text
+		: r == -ETIMEDOUT
+			? "stopped after the time it may take: ask about a shorter range, "
+			  "or read the answer faster"
+			: strerror(-r);
 
 	switch (r) {
 	case -ECANCELED:

@@ -376,6 +376,10 @@ static void why_fill(struct tool_call *call, int r)
 		buffer_text(&call->why, "out of memory; try again later");
 	else if (r == -ECANCELED)
 		buffer_text(&call->why, "cancelled");
+	else if (r == -ETIMEDOUT)
+		buffer_text(&call->why,
+			    "stopped after the time it may take: ask for less time, or with a "
+			    "narrower condition");
 	else
 		buffer_printf(&call->why, "%s failed: %s", call->tool->name, strerror(-r));
 }

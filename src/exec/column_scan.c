@@ -179,6 +179,7 @@ static void *work_totals(void *argument)
 	struct column_scan *s = argument;
 	const struct view *view = s->run->options->snapshot->view;
 	struct grouping *exact = &s->exacts[atomic_fetch_add(&s->next_thread, 1)];
+	bool held = leash_hold(s->run->budget.leash);
 	int r = shapes_ahead(s), none = 0;
 	uint32_t i;
 
@@ -196,6 +197,8 @@ static void *work_totals(void *argument)
 	}
 	if (r < 0)
 		atomic_compare_exchange_strong(&s->failed, &none, r);
+	if (held)
+		leash_drop();
 	return NULL;
 }
 

@@ -92,7 +92,8 @@ static void server_done(struct server *s)
 
 static int network_start(struct server *s, struct error *error)
 {
-	static const char *const urgent[] = {"network", "log", "flusher"};
+	/* Those there is one of first: many loops would leave them no room. */
+	static const char *const urgent[] = {"log", "flusher", "network"};
 	const struct config *c = s->config;
 	struct http_server_options options = {
 		.listeners = s->listeners.rows,
