@@ -186,14 +186,12 @@ static int zeros_add(const struct comparing *c, struct error *error)
 {
 	const struct query_request *q = &c->t->job->request;
 	struct series_steps steps;
-	int r = 0;
+	int r;
 
 	if (!q->range.from_ns || !q->range.to_ns || q->step_ns <= 0)
 		return 0;
 	r = series_steps_cut(&steps, q->range, q->step_ns, error);
-	for (size_t i = 0; r == 0 && i < c->out->n; i++)
-		r = tempo_series_fill(&c->out->rows[i], steps.from_ns, steps.step_ns, steps.n);
-	return r;
+	return r == 0 ? tempo_series_fill(c->out, steps.from_ns, steps.step_ns, steps.n, error) : r;
 }
 
 int tempo_compare(struct tempo_query *t, const struct plan_node *root, struct tempo_series *out,

@@ -367,16 +367,13 @@ static bool is_by_step(const struct measuring *m)
 
 /* Where rows are counted, none is a number, too: in every step of the range.  But not where the
  * first or last few are kept: a series that is not among them has no sample. */
-static int zeros_add(struct measuring *m, const struct series_steps *steps)
+static int zeros_add(struct measuring *m, const struct series_steps *steps, struct error *error)
 {
 	const struct plan_aggregate *a = aggregate_of(m);
-	int r = 0;
 
 	if (!a || m->series->series.topk || (a->kind != AGG_RATE && a->kind != AGG_COUNT))
 		return 0;
-	for (size_t i = 0; r == 0 && i < m->out.n; i++)
-		r = tempo_series_fill(&m->out.rows[i], steps->from_ns, steps->step_ns, steps->n);
-	return r;
+	return tempo_series_fill(&m->out, steps->from_ns, steps->step_ns, steps->n, error);
 }
 
 /* The newest steps first, each slice told as soon as it is there. */
@@ -411,7 +408,7 @@ static int slices_run(struct measuring *m, struct error *error)
 			r = tempo_query_part(&m->t, &out);
 		}
 	}
-	return r == 0 ? zeros_add(m, &steps) : r;
+	return r == 0 ? zeros_add(m, &steps, error) : r;
 }
 
 /* A rate over WHOLE_NS is turned into one over the range that was asked about; what has been

@@ -117,7 +117,7 @@ static int by_time(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t step_ns, uint32_t step_n)
+static int fill(struct tempo_one *one, int64_t from_ns, int64_t step_ns, uint32_t step_n)
 {
 	size_t n = one->n, at = 0;
 	int r = 0;
@@ -131,6 +131,22 @@ int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t step_ns, u
 		if (at == n || one->samples[at].time_ns != time_ns)
 			r = sample_add(one, time_ns, 0);
 	}
+	return r;
+}
+
+int tempo_series_fill(struct tempo_series *s, int64_t from_ns, int64_t step_ns, uint32_t step_n,
+		      struct error *error)
+{
+	int r = 0;
+
+	if (s->n * step_n > TEMPO_FILLED_MOST)
+		return error_set(error, -ENOSPC,
+				 "%zu series of %u steps each are more than %zu samples: ask for a "
+				 "longer step or a shorter range, or group by something with fewer "
+				 "values",
+				 s->n, step_n, TEMPO_FILLED_MOST);
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		r = fill(&s->rows[i], from_ns, step_ns, step_n);
 	return r;
 }
 

@@ -7,10 +7,12 @@
 
 #include "api/tempo_message.h"
 #include "base/arena.h"
+#include "base/error.h"
 #include "exec/value.h"
 
 #define TEMPO_SERIES_MOST 10000
 #define TEMPO_LABELS_MOST 64
+#define TEMPO_FILLED_MOST ((size_t)1 << 22) /* series times steps, where none is a number, too */
 
 struct tempo_label {
 	struct slice key; /* borrowed: outlives the series */
@@ -50,9 +52,10 @@ void tempo_series_done(struct tempo_series *s);
 int tempo_series_add(struct tempo_series *s, const struct tempo_label *labels, size_t label_n,
 		     int64_t time_ns, double value);
 
-/* Adds 0 at each of n steps that has no sample; the last of them begins no later than INT64_MAX.
- * -ENOMEM. */
-int tempo_series_fill(struct tempo_one *one, int64_t from_ns, int64_t step_ns, uint32_t step_n);
+/* Adds 0 to each series at each of n steps where it has no sample; the last of them begins no later
+ * than INT64_MAX.  -ENOSPC: TEMPO_FILLED_MOST, with the reason, and nothing is added; -ENOMEM. */
+int tempo_series_fill(struct tempo_series *s, int64_t from_ns, int64_t step_ns, uint32_t step_n,
+		      struct error *error);
 
 /* Adds an exemplar to one of them.  -ENOMEM. */
 int tempo_series_exemplar(struct tempo_series *s, struct tempo_one *one,
