@@ -59,6 +59,8 @@ static int unnest(struct column_worker *w, uint32_t at, uint64_t time_ns)
 
 int worker_emit(struct column_worker *w, uint64_t time_ns)
 {
+	if (w->sample.weight != 1 && !column_grouped(w->query))
+		atomic_store_explicit(&w->scan->run->unweighted, true, memory_order_relaxed);
 	return unnest(w, 0, time_ns);
 }
 

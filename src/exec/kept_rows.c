@@ -48,6 +48,7 @@ int kept_rows_add(struct kept_rows *k, const struct value *values, const double 
 /* --- from threads --- */
 
 struct keeping {
+	struct query_at *run;
 	struct kept_rows parts[RUN_THREADS_MOST];
 	uint64_t most;
 };
@@ -58,6 +59,8 @@ static int keep_tuple(void *context, unsigned thread, const struct tuple *t)
 	struct kept_rows *part = &k->parts[thread];
 	int r = kept_rows_add(part, t->values, NULL, t->sample.time_ns);
 
+	if (t->sample.weight != 1)
+		atomic_store_explicit(&k->run->unweighted, true, memory_order_relaxed);
 	if (r < 0)
 		return r;
 	return k->most && part->n >= k->most ? SINK_FULL : 0;
@@ -79,6 +82,7 @@ static int from_threads(struct kept_rows *k, struct query_at *run, const struct 
 
 	if (!keeping)
 		return -ENOMEM;
+	keeping->run = run;
 	keeping->most = most;
 	for (unsigned i = 0; i < n; i++)
 		kept_rows_init(&keeping->parts[i], k->column_n, &run->budget);

@@ -316,6 +316,7 @@ static int run_result(const struct query *q, size_t number, const struct query_r
 				 "Over live is woven into running processes; leave it out to ask "
 				 "about stored traces");
 	run->threshold = 0;
+	atomic_store(&run->unweighted, false);
 	if (result->plan.share > 0 &&
 	    threshold_from_probability(result->plan.share, &run->threshold) < 0)
 		return error_set(run->error, -ERANGE,

@@ -355,6 +355,11 @@ static int run_group(struct query_at *run, const struct plan_node *node,
 		r = node_is_per_trace(node->inputs[0])
 			    ? tuples_scan(run, node->inputs[0], group_tuple, &g)
 			    : run_node(run, node->inputs[0], &rows);
+	/* Rows in order do not say any more which trace they are of, and what that stands for. */
+	if (r == 0 && run->plan->running && atomic_load(&run->unweighted))
+		r = error_set(run->error, -EINVAL,
+			      "traces were sampled, and MovingAverage and sketch cannot be "
+			      "counted over a sample: ask for rows, or leave one of the two out");
 	for (unsigned i = 1; r == 0 && i < g.part_n; i++)
 		r = grouping_merge(&g.parts[0].grouping, &g.parts[i].grouping);
 	/* Without keys there is one group, be it of nothing. */
@@ -375,6 +380,7 @@ struct sort_part {
 };
 
 struct sorting {
+	struct query_at *run;
 	const struct plan_node *node;
 	const struct run_sink *sink;
 	struct sort_part *parts;
@@ -399,6 +405,8 @@ static int sort_tuple(void *context, unsigned thread, const struct tuple *t)
 {
 	struct sorting *s = context;
 
+	if (t->sample.weight != 1)
+		atomic_store_explicit(&s->run->unweighted, true, memory_order_relaxed);
 	return sort_add(s, &s->parts[thread], t->values, NULL);
 }
 
@@ -418,7 +426,7 @@ static int sort_give(void *context, const struct value *values, const double *pl
 
 static int run_sort(struct query_at *run, const struct plan_node *node, const struct run_sink *sink)
 {
-	struct sorting s = {.node = node, .sink = sink};
+	struct sorting s = {.run = run, .node = node, .sink = sink};
 	struct run_sink rows = {sort_row, &s};
 	unsigned n = tuples_threads(run);
 	int r = 0;

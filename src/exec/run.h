@@ -34,6 +34,7 @@ struct query_at {
 	_Atomic uint64_t totalled; /* segments counted by their totals */
 	_Atomic bool clock_rule;   /* an answer leaned on a clock: W102 */
 	_Atomic bool estimated;    /* a weight was not 1 */
+	_Atomic bool unweighted;   /* … of a tuple that has become a plain row */
 	_Atomic bool giants;       /* a trace was too large for what was asked of it */
 };
 

@@ -45,6 +45,17 @@ struct part {
 	bool too_large;
 };
 
+/* What looks at all rows so far is for one thread, and for rows in their order. */
+static bool has_state(const struct plan_node *node)
+{
+	if (node->op == PLAN_FILTER)
+		return plan_expr_has_state(node->filter.predicate);
+	for (uint32_t i = 0; node->op == PLAN_PROJECT && i < node->column_n; i++)
+		if (plan_expr_has_state(node->project.exprs[i]))
+			return true;
+	return false;
+}
+
 bool node_is_per_trace(const struct plan_node *node)
 {
 	switch (node->op) {
@@ -62,7 +73,7 @@ bool node_is_per_trace(const struct plan_node *node)
 		for (uint32_t i = 0; i < node->input_n; i++)
 			if (!node_is_per_trace(node->inputs[i]))
 				return false;
-		return true;
+		return !has_state(node);
 	default:
 		return false;
 	}

@@ -31,12 +31,14 @@ static bool collect(struct lower *l, struct scope_of *s, const struct ast_clause
 		s->running_seen = false;
 		switch (k->kind) {
 		case AST_CLAUSE_JOIN:
+			s->running_allowed = false;
 			for (size_t i = 0; i < k->join.n_keys; i++) {
 				on_key(l, s, &k->join, i, true);
 				on_key(l, s, &k->join, i, false);
 			}
 			for (size_t i = 0; i < k->join.n_rest; i++)
 				lower_expr(l, s, k->join.rest[i]);
+			s->running_allowed = true;
 			break;
 		case AST_CLAUSE_WHERE:
 		case AST_CLAUSE_HAVING:

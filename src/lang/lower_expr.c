@@ -368,11 +368,15 @@ static const struct plan_expr *lower_call(struct lower *l, struct scope_of *scop
 	r = build_call(&l->b, function, lower_type(e->type), args, (uint32_t)e->call.n);
 	if (!r || !plan_has_state(function) || (scope && has_aggregate(e)))
 		return r; /* of groups: in the order they come */
-	if (!scope || !scope->running_allowed)
-		return lower_refuse(l, e->range,
-				    "%.*s looks at all rows so far: put it into Let, Where or "
-				    "Select of a query that starts with From",
-				    SLICE_ARG(e->call.name));
+	if (!scope || !scope->running_allowed || scope->grouped)
+		return lower_refuse(
+			l, e->range,
+			scope && scope->grouped
+				? "%.*s looks at all rows so far, and here are groups: put it "
+				  "into an aggregate, or behind GroupBy"
+				: "%.*s looks at all rows so far: put it into Let, Where or "
+				  "Select of a query that starts with From",
+			SLICE_ARG(e->call.name));
 	return lower_running(l, scope, e, r);
 }
 

@@ -62,6 +62,12 @@ static const struct {
 	{F_SPAN_ID, PLAN_STRING, "span_id"},
 };
 
+/* Rows of a query and of a file come in the order they have there. */
+static bool has_order(const struct bound *b)
+{
+	return b->relation || b->binding->sources[0]->kind == AST_SOURCE_CSV;
+}
+
 static uint32_t order_column(struct lower *l, struct bound *from, size_t i)
 {
 	const struct plan_expr *e =
@@ -85,8 +91,7 @@ const struct plan_expr *lower_running(struct lower *l, struct scope_of *s, const
 		return lower_refuse(l, e->range, "more than %d calls that look at all rows so far",
 				    LOWER_MAX_RUNNING);
 	s->running[s->running_n++].call = e;
-	/* A query's rows come as it orders them. */
-	for (size_t i = 0; !s->bounds[0].relation && i < ORDER_KEYS; i++)
+	for (size_t i = 0; !has_order(&s->bounds[0]) && i < ORDER_KEYS; i++)
 		order_column(l, &s->bounds[0], i);
 	return call;
 }
@@ -98,7 +103,7 @@ static const struct plan_node *by_time(struct lower *l, struct scope_of *s,
 	struct plan_node *sort;
 	struct plan_order *orders;
 
-	if (from->relation)
+	if (has_order(from))
 		return node;
 	sort = build_over(&l->b, PLAN_SORT, node);
 	orders = build_alloc(&l->b, ORDER_KEYS, sizeof(*orders));
@@ -117,6 +122,7 @@ const struct plan_node *lower_running_place(struct lower *l, struct scope_of *s,
 {
 	if (s->running_n == 0 || s->running[0].placed)
 		return node;
+	l->plan->running = true;
 	node = by_time(l, s, node);
 	/* One behind the other: an average may be of an average. */
 	for (uint32_t i = 0; node && i < s->running_n; i++) {

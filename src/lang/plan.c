@@ -193,3 +193,17 @@ const char *plan_type_name(enum plan_type type)
 
 	return name_at(names, ARRAY_SIZE(names), type);
 }
+
+bool plan_expr_has_state(const struct plan_expr *e)
+{
+	if (e->kind != X_OP && e->kind != X_CALL && e->kind != X_LIST)
+		return false;
+	if (e->kind == X_CALL && e->function == CALL_WHAT_IF)
+		return false;
+	if (e->kind == X_CALL && plan_has_state(e->function))
+		return true;
+	for (uint32_t i = 0; i < e->n; i++)
+		if (plan_expr_has_state(e->args[i]))
+			return true;
+	return false;
+}

@@ -250,6 +250,9 @@ static inline bool plan_has_state(enum plan_function f)
 	return f == CALL_MOVING_AVERAGE || f == CALL_SKETCH;
 }
 
+/* Does anything in the expression? */
+bool plan_expr_has_state(const struct plan_expr *e);
+
 /* --- aggregates --- */
 
 enum plan_aggregate_kind {
@@ -586,6 +589,7 @@ struct plan {
 	int64_t for_ns, every_ns, window_ns, slide_ns; /* 0: not said */
 	struct slice into;
 	bool most_recent; /* with(most_recent=true) */
+	bool running;     /* something looks at all rows so far */
 	double share;     /* Sample, with(sample=…): of all traces, whole ones; 0: not said */
 };
 

@@ -10,21 +10,6 @@
 static const struct plan_node *push(struct plan_build *b, const struct plan_node *node,
 				    const struct plan_expr *p);
 
-/* Remembers what it has seen: it must see the same rows as before. */
-static bool has_state(const struct plan_expr *e)
-{
-	if (e->kind != X_OP && e->kind != X_CALL && e->kind != X_LIST)
-		return false;
-	if (e->kind == X_CALL && e->function == CALL_WHAT_IF)
-		return false;
-	if (e->kind == X_CALL && plan_has_state(e->function))
-		return true;
-	for (uint32_t i = 0; i < e->n; i++)
-		if (has_state(e->args[i]))
-			return true;
-	return false;
-}
-
 /* Adds to *in the conjuncts of p that lie in columns from … to - 1, to *out the others. */
 static bool split(struct plan_build *b, const struct plan_expr *p, uint32_t from, uint32_t to,
 		  const struct plan_expr **in, const struct plan_expr **out)
@@ -169,19 +154,19 @@ static const struct plan_node *push(struct plan_build *b, const struct plan_node
 	const struct plan_node *input;
 	struct plan_node *copy;
 
-	if (has_state(p))
+	if (plan_expr_has_state(p))
 		return build_filter(b, rewrite_selection(b, node), p);
 	switch (node->op) {
 	case PLAN_SOURCE:
 	case PLAN_SPANSET:
 		return push_source(b, node, p);
 	case PLAN_FILTER:
-		if (has_state(node->filter.predicate))
+		if (plan_expr_has_state(node->filter.predicate))
 			break;
 		return push(b, node->inputs[0], build_and(b, node->filter.predicate, p));
 	case PLAN_PROJECT:
 		for (uint32_t i = 0; i < node->column_n; i++)
-			if (has_state(node->project.exprs[i]))
+			if (plan_expr_has_state(node->project.exprs[i]))
 				return build_filter(b, rewrite_selection(b, node), p);
 		p = expr_substitute(b, p, node->project.exprs);
 		input = p ? push(b, node->inputs[0], p) : NULL;
@@ -216,7 +201,7 @@ static const struct plan_node *push(struct plan_build *b, const struct plan_node
 
 const struct plan_node *rewrite_selection(struct plan_build *b, const struct plan_node *node)
 {
-	if (node->op == PLAN_FILTER && !has_state(node->filter.predicate))
+	if (node->op == PLAN_FILTER && !plan_expr_has_state(node->filter.predicate))
 		return push(b, node->inputs[0], node->filter.predicate);
 	return rewrite_inputs(b, node, rewrite_selection);
 }

@@ -374,6 +374,27 @@ def test_a_file_of_ones_own_is_sent_along(run, shop, tmp_path):
         assert ask(shop, query='{ }', files=wrong)[0] == 400
 
 
+def test_rows_so_far_are_of_rows(run, shop, tmp_path):
+    """What looks at all rows so far is refused where there are no rows, or their weights would be lost."""
+    for query, why in (('From s In spans GroupBy s.duration Select s.duration, MovingAverage(s.duration)', 'here are groups'),
+                       ('From s In spans GroupBy s.service Select s.service, MovingAverage(1)', 'here are groups'),
+                       ('From s In spans GroupBy s.service Select s.service OrderBy MovingAverage(1)', 'here are groups'),
+                       ('From a In spans Join b In spans On b -> a && MovingAverage(b.duration) > 1s Select COUNT', 'all rows so far'),
+                       ('{ MovingAverage(duration) > 1s }', 'all rows so far'),
+                       ('From s In spans Sample 0.5 Let m = MovingAverage(s.duration) Where s.duration > m Select COUNT', 'were sampled')):
+        said = run('query', query, server=shop)
+        assert said.returncode == 1 and why in said.stderr, (query, said.stderr)
+    numbers = tmp_path / 'numbers.csv'
+    numbers.write_text('a,time\n1,9\n3,8\n8,7\n')
+    asked = run('query', f'From o In csv("{numbers}") Select o.a, MovingAverage(o.a) As m', '--csv', server=shop)
+    assert asked.stdout == 'a,m\n1,1\n3,2\n8,4\n', asked.stderr
+    inner = '(From s In { kind = server } OrderBy s.time, s.span_id, s.trace_id Select s.service, s.time)'
+    outer = run('query', f'From x In {inner} Sample sketch(x.service) Select x.service, COUNT As n', '--csv', '--data', shop.folder / 'data')
+    plain = run('query', 'From s In { kind = server } Select s.service, COUNT As n', '--csv', '--data', shop.folder / 'data')
+    counts = lambda said: {line.split(',')[0]: int(line.split(',')[1]) for line in said.stdout.splitlines()[1:]}
+    assert counts(outer) == {service: n.bit_length() for service, n in counts(plain).items() if service != 'sampled'}, outer.stderr
+
+
 def test_what_is_wrong_is_shown_with_its_line_and_a_caret(run, shop, tmp_path):
     wrong = tmp_path / 'wrong.cq'
     wrong.write_text('From s In spans\nWhere s.duration = "x" + 1\nSelect s.name\n')
