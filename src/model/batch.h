@@ -197,7 +197,26 @@ static inline uint32_t batch_string(struct batch *b, struct slice s)
 	}
 }
 
-/* The same, faster, where WIDE bytes can be read from s.p on. */
+/* The same without adding it: 0 if the batch does not have the string.  It is being built. */
+static inline uint32_t batch_string_find(const struct batch *b, struct slice s)
+{
+	uint32_t hash, code = 0;
+
+	if (s.n == 0)
+		return 0;
+	hash = (uint32_t)(wide_hash_bytes(s.p, s.n, b->seed) >> 32);
+	for (size_t at = hash & (b->slot_n - 1); (code = b->slots[at].code) != 0;
+	     at = (at + 1) & (b->slot_n - 1)) {
+		uint32_t from = b->offset[code];
+
+		if (b->slots[at].hash == hash && b->offset[code + 1] - from == s.n &&
+		    bytes_equal(b->text + from, s.p, s.n))
+			break;
+	}
+	return code;
+}
+
+/* The code of a string as above, faster, where WIDE bytes can be read from s.p on. */
 static inline uint32_t batch_string_wide(struct batch *b, struct slice s)
 {
 	uint32_t hash;

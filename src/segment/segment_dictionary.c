@@ -133,6 +133,13 @@ uint32_t dictionary_string_slow(struct dictionary *d, struct remap *r, uint32_t 
 	return r->strings[code] = batch_string(d->tables, batch_text(r->batch, code));
 }
 
+uint32_t dictionary_known_slow(const struct dictionary *d, struct remap *r, uint32_t code)
+{
+	if (d->tables->failed)
+		return 0;
+	return r->strings[code] = batch_string_find(d->tables, batch_text(r->batch, code));
+}
+
 /* --- resources and scopes --- */
 
 static void word(struct dictionary *d, uint64_t value)

@@ -89,6 +89,7 @@ static inline uint32_t dictionary_remap(struct dictionary *d, const struct batch
 void dictionary_forget(struct dictionary *d, uint32_t since);
 
 uint32_t dictionary_string_slow(struct dictionary *d, struct remap *r, uint32_t code);
+uint32_t dictionary_known_slow(const struct dictionary *d, struct remap *r, uint32_t code);
 uint32_t dictionary_resource_slow(struct dictionary *d, struct remap *r, uint32_t resource);
 uint32_t dictionary_scope_slow(struct dictionary *d, struct remap *r, uint32_t scope);
 
@@ -97,6 +98,15 @@ static inline uint32_t dictionary_string(struct dictionary *d, struct remap *r, 
 	uint32_t known = r->strings[code];
 
 	return known || code == 0 ? known : dictionary_string_slow(d, r, code);
+}
+
+/* The same for a string that may be none of the segment's, and does not become one: 0 if it is not,
+ * or is empty. */
+static inline uint32_t dictionary_known(const struct dictionary *d, struct remap *r, uint32_t code)
+{
+	uint32_t known = r->strings[code];
+
+	return known || code == 0 ? known : dictionary_known_slow(d, r, code);
 }
 
 static inline uint32_t dictionary_resource(struct dictionary *d, struct remap *r, uint32_t resource)

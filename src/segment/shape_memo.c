@@ -25,7 +25,9 @@ void shape_memo_done(struct shape_memo *m)
 
 /* --- where a row's shape would be --- */
 
-/* It is not known yet whether the row has these attributes, but what types they have. */
+/* It is not known yet whether the row has these attributes, but what types they have.  NULL: one of
+ * its texts is none of the segment's, so it has no shape yet, or has it as a VAR of another
+ * skeleton. */
 static inline struct memo_slot *slot_of(struct group_writer *g, const struct group_row *row,
 					uint32_t skeleton, const struct shape_plan *p)
 {
@@ -36,10 +38,13 @@ static inline struct memo_slot *slot_of(struct group_writer *g, const struct gro
 
 	for (uint32_t i = 0; i < p->vary_n; i++) {
 		const struct attr *a = &attrs[p->vary[i]];
-		uint64_t value = a->type == VALUE_STRING
-					 ? dictionary_string(&g->dictionary, r, a->string)
-					 : a->bits;
+		uint64_t value = a->bits;
 
+		if (a->type == VALUE_STRING) {
+			value = dictionary_known(&g->dictionary, r, a->string);
+			if (!value && a->string)
+				return NULL;
+		}
 		hash = (hash ^ value) * k;
 		hash ^= hash >> 32;
 	}
@@ -59,7 +64,8 @@ void shape_memo_look(struct group_writer *g, const struct group_row *row, struct
 	if (!p->usable || p->attrs != row->e->attrs.count)
 		return;
 	ret->slot = slot_of(g, row, ret->skeleton, p);
-	__builtin_prefetch(ret->slot);
+	if (ret->slot)
+		__builtin_prefetch(ret->slot);
 }
 
 void shape_memo_fetch(const struct group_writer *g, struct memo_guess *guess)
@@ -291,6 +297,7 @@ void shape_memo_learn(struct group_writer *g, const struct group_row *row, uint3
 	const struct shape_row *s = &g->shapes.shapes[shape];
 	const struct skeleton *k = &g->shapes.skeletons[s->skeleton];
 	const uint64_t *values = g->shapes.values + s->value_first;
+	struct memo_slot *slot;
 	struct shape_plan *p;
 
 	if (row->e->extra || k->loose_n || k->field_n != row->e->attrs.count + 1)
@@ -303,6 +310,8 @@ void shape_memo_learn(struct group_writer *g, const struct group_row *row, uint3
 		p->first = s->value_first;
 	}
 	note_differences(g, p, values);
-	*slot_of(g, row, s->skeleton, p) = (struct memo_slot){
-		shape + 1, s->skeleton, s->value_first, has_empty_text(g, p, values)};
+	slot = slot_of(g, row, s->skeleton, p);
+	if (slot) /* else the dictionary has failed */
+		*slot = (struct memo_slot){shape + 1, s->skeleton, s->value_first,
+					   has_empty_text(g, p, values)};
 }

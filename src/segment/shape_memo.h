@@ -9,6 +9,16 @@
 
 #include "segment/group_writer.h"
 
+/* The code of a row's name, to guess by: while totals are counted every span's is in the dictionary
+ * anyway; but names that do not stand in shapes are not put there to guess. */
+static inline uint32_t guess_name(struct group_writer *g, struct remap *r, const struct event *e)
+{
+	bool counted = (e->type == EVENT_SPAN || e->type == EVENT_BEGIN) && !g->totals.given_up;
+
+	return counted ? dictionary_string(&g->dictionary, r, e->name)
+		       : dictionary_known(&g->dictionary, r, e->name);
+}
+
 /* Where a skeleton like the row's was last noted; NULL: it is not guessed. */
 static inline uint32_t *guess_slot(struct group_writer *g, const struct group_row *row)
 {
@@ -21,7 +31,7 @@ static inline uint32_t *guess_slot(struct group_writer *g, const struct group_ro
 		return NULL;
 	hash = (uint64_t)dictionary_resource(&g->dictionary, r, e->resource) << 32 ^
 	       (uint64_t)row->form << 48 ^ (uint64_t)(uint32_t)e->status << 20 ^
-	       dictionary_string(&g->dictionary, r, e->name);
+	       guess_name(g, r, e);
 	hash = (hash ^ g->shapes.seed) * 0x9e3779b97f4a7c15ULL;
 	if (n > 0)
 		hash ^= dictionary_string(&g->dictionary, r,

@@ -170,23 +170,44 @@ static inline void pile_done(struct pile *p)
 	*p = (struct pile){0};
 }
 
+/* The segment's file, and its footer. */
+static inline int pile_file(const char *dir, uint64_t number, struct segment_footer *ret_footer,
+			    uint64_t *ret_end)
+{
+	char name[SEGMENT_NAME_MAX], *path;
+	int fd;
+
+	segment_name(number, name);
+	path = fs_path(dir, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	free(path);
+	assert_true(fd >= 0);
+	*ret_end = (uint64_t)lseek(fd, 0, SEEK_END) - sizeof(*ret_footer);
+	assert_int_equal(pread(fd, ret_footer, sizeof(*ret_footer), (off_t)*ret_end),
+			 sizeof(*ret_footer));
+	return fd;
+}
+
+/* Strings in its dictionary. */
+static inline uint32_t pile_strings(const char *dir, uint64_t number)
+{
+	struct segment_footer f;
+	uint64_t end;
+
+	close(pile_file(dir, number, &f, &end));
+	return f.strings;
+}
+
 /* Gives the segment another table of totals, with checksums that are right. */
 static inline void pile_put_totals(const char *dir, uint64_t number, struct totals *t)
 {
 	struct column_codec *codec = column_codec_new();
 	struct buffer table = {0};
 	struct segment_footer f;
-	char name[SEGMENT_NAME_MAX], *path;
 	uint64_t checksum, size;
-	int fd;
+	int fd = pile_file(dir, number, &f, &size);
 
-	segment_name(number, name);
-	path = fs_path(dir, name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	assert_true(fd >= 0);
-	size = (uint64_t)lseek(fd, 0, SEEK_END);
-	assert_int_equal(pread(fd, &f, sizeof(f), (off_t)(size - sizeof(f))), sizeof(f));
-	size -= sizeof(f) + f.totals_bytes;
+	size -= f.totals_bytes;
 	assert_int_equal(totals_encode(t, codec, SEGMENT_MOST_SECTION, &table), 0);
 	checksum = segment_checksum(table.p, table.n);
 	buffer_append(&table, &checksum, sizeof(checksum));
@@ -196,7 +217,6 @@ static inline void pile_put_totals(const char *dir, uint64_t number, struct tota
 	assert_int_equal(pwrite(fd, table.p, table.n, (off_t)size), table.n);
 	assert_int_equal(ftruncate(fd, (off_t)(size + table.n)), 0);
 	close(fd);
-	free(path);
 	buffer_done(&table);
 	column_codec_free(codec);
 }

@@ -384,6 +384,78 @@ static void random_sets_of_keys_are_kept_loose(void **state)
 	pile_done(&p);
 }
 
+static struct event *add_span(struct batch *b, uint32_t i, uint32_t name, uint32_t attrs)
+{
+	struct event *e = batch_event(b);
+
+	*e = (struct event){.type = EVENT_SPAN,
+			    .trace_id = {{1, (uint8_t)(i / 5000), (uint8_t)(i / 20)}},
+			    .id1 = i + 1,
+			    .name = name,
+			    .time_ns = 1000 + i,
+			    .end_ns = 2000 + i,
+			    .attrs = {(uint32_t)b->attr_n - attrs, attrs}};
+	return e;
+}
+
+/* Writes the batch, finds it again, and returns how many strings the segment has for it. */
+static uint32_t strings_of(const char *dir, struct batch *b, uint32_t group_rows)
+{
+	struct pile p = {0};
+	struct segment *s;
+
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(&p, b);
+	pile_write(&p, dir, 7, group_rows);
+	s = pile_open(dir, 7);
+	assert_all_there(&p, s);
+	segment_unref(s);
+	pile_done(&p);
+	return pile_strings(dir, 7);
+}
+
+/* Keys in any order: what is a route in one row is a user in the next, where a shape is guessed. */
+static void values_are_not_learnt_by_looking_for_shapes(void **state)
+{
+	struct batch *b = batch_new(0);
+	struct rng rng = {4};
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct slice keys[] = {SLICE("http.route"), SLICE("user.id")};
+		char texts[2][40];
+		size_t first = rng_below(&rng, 2);
+
+		snprintf(texts[0], sizeof(texts[0]), "/route/%c", 'a' + (char)rng_below(&rng, 8));
+		snprintf(texts[1], sizeof(texts[1]), "user-%016llx",
+			 (unsigned long long)rng_next(&rng));
+		batch_attr_string(b, keys[first], slice_cstr(texts[first]));
+		batch_attr_string(b, keys[!first], slice_cstr(texts[!first]));
+		batch_attr_string(b, SLICE("http.method"), SLICE("GET"));
+		add_span(b, i, batch_string(b, SLICE("GET /")), 3);
+	}
+	assert_in_range(strings_of(*state, b, 200), 8 + 5, 8 + 20);
+}
+
+/* Names that are all different are in the dictionary only as long as they are counted. */
+static void names_are_not_learnt_by_looking_for_skeletons(void **state)
+{
+	const uint32_t group_rows = 1000;
+	struct batch *b = batch_new(0);
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint32_t i = 0; i < 2 * TOTALS_MOST; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "GET /item/%u", 1000000 + i * 7919);
+		batch_attr_string(b, SLICE("http.method"), SLICE("GET"));
+		add_span(b, i, batch_string(b, slice_cstr(name)), 1);
+	}
+	assert_in_range(strings_of(*state, b, group_rows), 2, TOTALS_MOST + group_rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +470,8 @@ int main(void)
 		cmocka_unit_test(many_threads_read_while_tables_come_and_go),
 		cmocka_unit_test(random_sets_of_keys_are_kept_loose),
 		cmocka_unit_test(a_new_key_is_not_the_empty_one),
+		cmocka_unit_test(values_are_not_learnt_by_looking_for_shapes),
+		cmocka_unit_test(names_are_not_learnt_by_looking_for_skeletons),
 	};
 
 	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
