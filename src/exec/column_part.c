@@ -50,6 +50,16 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 	return possible;
 }
 
+/* One row of a trace may say how all of them were sampled, and they are one sample. */
+static bool wholes(void *context, struct segment *segment)
+{
+	struct column_worker *w = context;
+
+	if (!query_meets(w->scan->run, segment))
+		return false; /* no group is wanted */
+	return w->scan->run->threshold || follow_segment(w, segment) < 0 || w->shapes->weighted;
+}
+
 /* Drivers that every row of the group must fit which may match at all. */
 static uint8_t always_needed(const struct column_worker *w, const struct group_zone *zone)
 {
@@ -300,6 +310,7 @@ int column_worker_part(struct column_worker *w, uint32_t part)
 		.parts = COLUMN_PARTS,
 		.threshold = s->run->threshold,
 		.rows = true,
+		.wholes = wholes,
 		.wanted = wanted,
 		.group = see_group,
 		.trace = see_trace,

@@ -30,6 +30,8 @@ struct scanning {
 	size_t joint_n;
 	uint8_t *joint_groups;
 	size_t joint_capacity;
+	/* Traces in several groups of the segment at hand are put together. */
+	bool wholes;
 	/* For traces in several places: by segment, which groups are wanted; NULL where none is. */
 	uint8_t **wanted;
 };
@@ -288,9 +290,9 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 		if (view_split_has(s->snapshot->view, pieces[i].id) ||
 		    id_set_has(&s->in_heads, pieces[i].id))
 			continue; /* its turn comes with those like it */
-		if (!s->scan->rows && zone->continues && i == 0)
+		if (s->wholes && zone->continues && i == 0)
 			continue; /* shown where it begins */
-		if (!s->scan->rows && zone->continued && i + 1 == n)
+		if (s->wholes && zone->continued && i + 1 == n)
 			r = visit_whole(s, pieces[i].id);
 		else
 			s->pieces[whole++] = i;
@@ -359,6 +361,36 @@ int snapshot_is_joint(const struct snapshot *snapshot, const struct id_set *in_h
 	return r;
 }
 
+/* Is the group, or, for rows, one that its last trace goes on in?  1, 0, negative errno. */
+static int is_wanted(const struct scanning *s, struct segment *segment, uint32_t number)
+{
+	const struct scan *scan = s->scan;
+	const struct segment_tables *tables;
+	int r;
+
+	if (!scan->wanted || scan->wanted(scan->context, segment, number))
+		return 1;
+	if (!scan->rows || !s->wholes) /* tables of many segments would be loaded for it */
+		return 0;
+	r = segment_pin(segment, &tables);
+	if (r < 0)
+		return r;
+	while (r == 0 && number + 1 < tables_groups(tables) &&
+	       tables_zone(tables, number)->continued)
+		r = scan->wanted(scan->context, segment, ++number);
+	segment_unpin(segment);
+	return r;
+}
+
+/* Are some pieces of the group shown elsewhere, or not at all?  For rows. */
+static bool has_apart(const struct scanning *s, const struct segment_group *g, uint32_t number)
+{
+	const struct group_zone *zone = group_zone(g);
+
+	return s->joint_groups[number] || s->scan->threshold ||
+	       (s->wholes && (zone->continues || zone->continued));
+}
+
 /* One group of the part's share. */
 static int scan_one(struct scanning *s, struct segment *segment, uint32_t number,
 		    struct segment_group **g)
@@ -366,15 +398,17 @@ static int scan_one(struct scanning *s, struct segment *segment, uint32_t number
 	const struct scan *scan = s->scan;
 	int r;
 
-	if (scan->wanted && !scan->wanted(scan->context, segment, number))
-		return 0;
+	s->wholes = !scan->rows || (scan->wholes && scan->wholes(scan->context, segment));
+	r = is_wanted(s, segment, number);
+	if (r <= 0)
+		return r;
 	r = leash_check();
 	if (r == 0)
 		r = group_turn(segment, number, scan->few, g);
 	if (r < 0)
 		return r;
 	group_keep(*g);
-	if (scan->apart || (scan->rows && !s->joint_groups[number] && scan->threshold == 0))
+	if (scan->apart || (scan->rows && !has_apart(s, *g, number)))
 		return scan->group(scan->context, *g, NULL, 0);
 	return scan_group(s, *g);
 }

@@ -18,6 +18,11 @@ struct scan {
 	bool rows;
 #define SCAN_WHOLE_ROWS 131072 /* then a trace of so many comes as a whole, others in pages */
 
+	/* With `rows`: do pieces of this segment's traces say too little by themselves, as where
+	 * one row says how its trace was sampled?  Those that lie in several groups are put
+	 * together then, too.  NULL: none do. */
+	bool (*wholes)(void *context, struct segment *segment);
+
 	/* With `rows`: nobody asks which rows belong together, and rows that were sent twice may
 	 * count twice.  Each row comes where it lies: all of a group's, with NULL for `pieces`;
 	 * those of a head through `trace`, what it has of a trace at a time. */
@@ -42,7 +47,8 @@ struct scan {
 	int (*trace)(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
 		     bool more);
 	/* May rule a group out by its zone before it is opened: false.  A trace in several places
-	 * is ruled out where all of its groups are.  NULL: none is. */
+	 * is ruled out where all of its groups are; but without `rows` one that goes on in other
+	 * groups of its segment is ruled out where it begins.  NULL: none is. */
 	bool (*wanted)(void *context, struct segment *segment, uint32_t group);
 	/* Groups are opened without reading ahead: few columns will be looked at. */
 	bool few;

@@ -766,14 +766,15 @@ static const struct plan_node *query(unsigned which, const char **ret_name)
 	}
 }
 
+static const struct plan_range ranges[] = {
+	{0, 0},
+	{(int64_t)T0 + 3 * SECOND, (int64_t)T0 + 8 * SECOND + 200000},
+	{0, (int64_t)T0 + 8 * SECOND + 200000},
+	{(int64_t)T0 + 12 * SECOND, (int64_t)T0 + 40 * SECOND}};
+
 /* Every `step`th of them. */
 static void every_query(struct world *w, unsigned step)
 {
-	const struct plan_range ranges[] = {
-		{0, 0},
-		{(int64_t)T0 + 3 * SECOND, (int64_t)T0 + 8 * SECOND + 200000},
-		{0, (int64_t)T0 + 8 * SECOND + 200000},
-		{(int64_t)T0 + 12 * SECOND, (int64_t)T0 + 40 * SECOND}};
 	const struct plan_node *node;
 	struct arena arena = {0};
 	const char *name;
@@ -839,6 +840,61 @@ static void a_head_goes_on_with_traces_of_a_segment(void **state)
 	every_query(&w, 1);
 	world_close(&w);
 	simple = false;
+}
+
+/* A trace over two groups, of which one row, its last or its first, says how it was sampled.  Some
+ * ranges have rows of one group alone. */
+static struct batch *large_trace(bool last)
+{
+	enum { ROWS = 20000, APART = 2000 };
+	struct rng rng = {78};
+	struct batch *b = batch_new(0);
+
+	assert_non_null(b);
+	b->owner = batch_string(b, SLICE("local"));
+	b->received_ns = (int64_t)T0;
+	batch_scope(b);
+	batch_resource(b);
+	for (uint32_t i = 0; i < ROWS; i++) {
+		uint64_t back = ((i < ROWS - APART) == last ? 40 : 20) * SECOND;
+		struct event *e;
+
+		add_row(b, &rng, 1, 0);
+		e = &b->events[i];
+		e->time_ns -= e->time_ns ? back : 0;
+		e->end_ns -= e->end_ns > T0 ? back : 0;
+	}
+	batch_extra(b, last ? ROWS - 1 : 0)->trace_state = batch_string(b, SLICE("ot=th:8"));
+	assert_int_equal(batch_seal(b), 0);
+	return b;
+}
+
+static void a_large_trace_is_one_sample(void **state)
+{
+	struct arena arena = {0};
+
+	(void)state;
+	build = (struct plan_build){.arena = &arena};
+	simple = true;
+	for (int last = 0; last < 2; last++) {
+		const struct plan_node *node;
+		const char *name;
+		struct world w;
+
+		simple_base = 0;
+		world_open(&w, 6, 9, 100);
+		append(&w, large_trace(last));
+		assert_int_equal(engine_flush(w.store), 0);
+		snapshot_done(&w.snapshot);
+		assert_int_equal(store_snapshot(w.store, &w.snapshot), 0);
+		for (unsigned i = 0; i < ARRAY_SIZE(ranges); i++)
+			for (unsigned k = 0; k < 2 && (node = query(k, &name)); k++)
+				columns_agree(&w, node, ranges[i], 0, 1 + k, name);
+		world_close(&w);
+	}
+	simple = false;
+	simple_base = 0;
+	arena_done(&arena);
 }
 
 static void groups_are_many(void **state)
@@ -907,6 +963,7 @@ int main(void)
 		cmocka_unit_test(columns_say_what_rows_say),
 		cmocka_unit_test(simple_rows_say_the_same),
 		cmocka_unit_test(a_head_goes_on_with_traces_of_a_segment),
+		cmocka_unit_test(a_large_trace_is_one_sample),
 		cmocka_unit_test(groups_are_many),
 		cmocka_unit_test(limits_and_budgets_end_it),
 	};
