@@ -212,7 +212,7 @@ static int on_trace(void *context, struct trace_id id, const struct event_ref *r
 	return r == 0 && p->cuts ? grouping_account(&p->steps) : r;
 }
 
-/* Has the group a row in the range? */
+/* Has the group a row in the range?  A trace over several groups is shown where it begins. */
 static bool wanted(void *context, struct segment *segment, uint32_t group)
 {
 	const struct plan_range *range = &((struct part *)context)->run->range;
@@ -223,10 +223,11 @@ static bool wanted(void *context, struct segment *segment, uint32_t group)
 	if (segment_pin(segment, &tables) < 0)
 		return true; /* and fails there, with the reason */
 	zone = tables_zone(tables, group);
-	inside =
-		!(range->from_ns && (uint64_t)zone->start_max_ns + (uint64_t)zone->duration_max_ns <
-					    (uint64_t)range->from_ns) &&
-		!(range->to_ns && zone->start_min_ns >= range->to_ns);
+	inside = zone->continues || zone->continued ||
+		 (!(range->from_ns &&
+		    (uint64_t)zone->start_max_ns + (uint64_t)zone->duration_max_ns <
+			    (uint64_t)range->from_ns) &&
+		  !(range->to_ns && zone->start_min_ns >= range->to_ns));
 	segment_unpin(segment);
 	return inside;
 }
@@ -261,7 +262,6 @@ static void *work(void *argument)
 		const struct scan scan = {.part = i,
 					  .parts = PARTS,
 					  .threshold = c->run->threshold,
-					  .rows = true,
 					  .group = on_group,
 					  .trace = on_trace,
 					  .wanted = wanted,

@@ -68,10 +68,38 @@ static void what_explains_the_difference_is_found(void **state)
 	buffer_done(&traces);
 }
 
+/* More rows than a group has: who is below whom is known of the whole trace alone. */
+static void a_trace_over_several_groups_is_one(void **state)
+{
+	const char *text =
+		"compare({ name = \"root\" } >> { name = \"leaf\" }, { name = \"leaf\" })";
+	struct buffer traces = {0};
+	struct query_text t = {0};
+	struct query_t q;
+	double selected, rest;
+
+	(void)state;
+	buffer_printf(&traces, "span 1 1 0 shop@h1 root 0 9000\n");
+	for (unsigned i = 0; i < 20000; i++)
+		buffer_printf(&traces, "span 1 %u 1 shop@h1 leaf 1 2 late=%u\n", i + 2, i >= 18000);
+	buffer_printf(&traces, "span 2 1 0 shop@h1 leaf 0 1 late=0\n");
+	query_t_open(&q, buffer_cstr(&traces), true);
+	if (query_t_run(&q, text, 0, 2, &t) < 0)
+		fail_msg("%s\n%s", t.error.text, buffer_cstr(&t.out));
+	assert_int_equal(sscanf(line_of(&t, "span.late | 1 | "), "span.late | 1 | %lf | %lf",
+				&selected, &rest),
+			 2);
+	assert_true(selected == 0.1 && rest == 0);
+	query_text_done(&t);
+	query_t_close(&q);
+	buffer_done(&traces);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_explains_the_difference_is_found),
+		cmocka_unit_test(a_trace_over_several_groups_is_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
