@@ -187,6 +187,24 @@ static inline uint32_t loose_column(const struct loose_list *l, uint32_t code)
 {
 	return l->rows ? l->columns[code] : code;
 }
+
+/* Where a column stands among those that the list counts; false: it does not. */
+static inline bool loose_list_find(const struct loose_list *l, uint32_t column, uint32_t *ret_index)
+{
+	uint32_t low = 0, high = l->column_n;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (l->columns[mid] < column)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*ret_index = low;
+	return low < l->column_n && l->columns[low] == column;
+}
+
 void loose_list_done(struct loose_list *l);
 int group_need_ids(struct segment_group *g); /* id1, id2, parents */
 int group_need_times(struct segment_group *g);

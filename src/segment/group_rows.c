@@ -406,22 +406,6 @@ static void count_row(struct making *m, uint32_t row, const uint32_t **loose, bo
 	}
 }
 
-/* Does the list's count of a column say where it stands? */
-static bool is_listed(const struct loose_list *l, uint32_t column)
-{
-	uint32_t low = 0, high = l->column_n;
-
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (l->columns[mid] < column)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < l->column_n && l->columns[low] == column;
-}
-
 /* The columns, as bits of var_filters, in which the rows have a value and whose places must be
  * counted row by row. */
 static uint64_t counted_columns(const struct making *m, bool by_chunk, uint32_t first, uint32_t end)
@@ -430,11 +414,12 @@ static uint64_t counted_columns(const struct making *m, bool by_chunk, uint32_t 
 	uint64_t bits = 0;
 
 	for (uint32_t i = first; i < end; i++) {
+		uint32_t index;
 		const uint32_t *end_var,
 			*v = shape_vars(m->t, g->zone->shapes[g->codes[i]], &end_var);
 
 		for (; v < end_var; v++)
-			if (!by_chunk || !is_listed(&g->list, *v))
+			if (!by_chunk || !loose_list_find(&g->list, *v, &index))
 				bits |= 1ULL << *v % 64;
 	}
 	return bits;

@@ -243,22 +243,6 @@ static int rows_by_chunk(struct segment_group *g, const struct loaded_column *c,
 	return 0;
 }
 
-static bool list_index(const struct loose_list *l, uint32_t column, uint32_t *ret_index)
-{
-	uint32_t low = 0, high = l->column_n;
-
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (l->columns[mid] < column)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*ret_index = low;
-	return low < l->column_n && l->columns[low] == column;
-}
-
 int group_value_rows(struct segment_group *g, enum row_level level, uint32_t key,
 		     enum value_type type, const uint32_t *values, uint32_t n, uint32_t *out)
 {
@@ -272,7 +256,7 @@ int group_value_rows(struct segment_group *g, enum row_level level, uint32_t key
 	if (r < 0)
 		return r;
 	if (!c->has_rows && g->loose_n > 0 && g->list.rows &&
-	    list_index(&g->list, c->column, &index))
+	    loose_list_find(&g->list, c->column, &index))
 		return rows_by_chunk(g, c, index, values, n, out);
 	r = group_need_column_rows(g, c);
 	for (uint32_t i = 0; i < n && r == 0; i++)
