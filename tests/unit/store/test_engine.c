@@ -1,59 +1,11 @@
-#include "store_t.h"
+#include "engine_t.h"
 
 #include <fcntl.h>
 
 #include "core/clock.h"
 #include "store/compact.h"
-#include "store/engine_int.h"
-#include "store/joint.h"
-#include "store/scan.h"
 
 #define DAY (24 * 3600 * NS_PER_S)
-
-/* Traces first … first + n - 1, a span each, in one batch. */
-static void put_traces(struct store *s, uint32_t first, uint32_t n, int64_t received_ns)
-{
-	struct batch *b = batch_for("front", received_ns);
-
-	for (uint32_t i = 0; i < n; i++)
-		span_add(b, first + i, first + i + 1, 0, 1000 + first + i, 2000 + first + i);
-	assert_int_equal(put(s, sealed(b)), 0);
-}
-
-static size_t rows_of(struct store *s, uint32_t trace)
-{
-	struct event_set set = {0};
-	int r = store_trace(s, trace_of(trace), &set);
-	size_t n = set.n;
-
-	assert_true(r == 0 || r == -ENOENT);
-	event_set_done(&set);
-	return n;
-}
-
-static size_t segments_of(struct store *s)
-{
-	struct view *v = engine_view(engine_of(s));
-	size_t n = v->segment_n;
-
-	view_unref(v);
-	return n;
-}
-
-/* How many files in DIR/store end so. */
-static size_t files_of(const char *dir, const char *ending)
-{
-	struct fs_names names = {0};
-	char path[128];
-	size_t n = 0;
-
-	snprintf(path, sizeof(path), "%s/store", dir);
-	assert_int_equal(fs_list(fs_real(), path, &names), 0);
-	for (size_t i = 0; i < names.n; i++)
-		n += slice_ends(slice_cstr(names.items[i]), slice_cstr(ending));
-	fs_names_done(&names);
-	return n;
-}
 
 static void what_was_acknowledged_is_there_after_a_restart(void **state)
 {
@@ -96,142 +48,6 @@ static void a_flush_takes_the_log_away_and_nothing_else(void **state)
 	assert_int_equal(segments_of(s), 2);
 	assert_int_equal(rows_of(s, 3), 2);
 	assert_true(head_is_empty(view_active(engine_of(s)->view)));
-	store_close(s);
-	folder_remove(dir);
-}
-
-static void split_traces_are_known_until_compaction_joins_them(void **state)
-{
-	char dir[64];
-	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
-	struct view *v;
-
-	put_traces(s, 1, 10, 1);
-	assert_int_equal(engine_flush(s), 0);
-	put_traces(s, 8, 10, 2);
-	assert_int_equal(engine_flush(s), 0);
-	for (int round = 0; round < 2; round++) {
-		v = engine_view(engine_of(s));
-		for (uint32_t i = 1; i < 20; i++)
-			assert_int_equal(view_is_split(v, trace_of(i)), i >= 8 && i <= 10);
-		view_unref(v);
-		/* Another segment, in a process that has no hashes in memory. */
-		store_close(s);
-		s = engine_at(dir, (struct engine_options){0});
-	}
-	put_traces(s, 1, 1, 3);
-	assert_int_equal(engine_flush(s), 0);
-	v = engine_view(engine_of(s));
-	assert_int_equal(view_is_split(v, trace_of(1)), 1);
-	view_unref(v);
-	assert_int_equal(engine_compact(s, true), 0);
-	assert_int_equal(segments_of(s), 1);
-	v = engine_view(engine_of(s));
-	for (uint32_t i = 1; i < 20; i++)
-		assert_int_equal(view_is_split(v, trace_of(i)), 0);
-	view_unref(v);
-	assert_int_equal(rows_of(s, 9), 1); /* the same span, once */
-	assert_int_equal(files_of(dir, ".cst"), 1);
-	store_close(s);
-	folder_remove(dir);
-}
-
-/* Three hours later, and the segments between are more than are always asked. */
-/* Twenty segments lie between a trace's beginning and a piece of it that comes three hours later,
- * and that the store no longer has the hashes of in memory.  The first segment arrived so much
- * earlier that it is not merged with the others. */
-static struct store *engine_with_a_late_piece(const char *dir)
-{
-	const uint64_t start = 1700000000 * NS_PER_S, late = start + 3 * 3600 * NS_PER_S;
-	struct store *s = engine_at(dir, (struct engine_options){0});
-	struct batch *b = batch_for("front", 1);
-
-	span_add(b, 1, 1, 0, start, late);
-	span_add(b, 2, 1, 0, start, late);
-	assert_int_equal(put(s, sealed(b)), 0);
-	assert_int_equal(engine_flush(s), 0);
-	for (uint32_t i = 0; i < 20; i++) {
-		b = batch_for("front", 2 * DAY);
-		span_add(b, 10 + i, 1, 0, late, late + 1);
-		assert_int_equal(put(s, sealed(b)), 0);
-		assert_int_equal(engine_flush(s), 0);
-	}
-	store_close(s);
-	s = engine_at(dir, (struct engine_options){0});
-	b = batch_for("back", 2 * DAY);
-	span_add(b, 1, 2, 1, late, late + 1);
-	span_add(b, 2, 2, 0, late, late + 1); /* another beginning */
-	span_add(b, 3, 2, 1, late, late + 1);
-	assert_int_equal(put(s, sealed(b)), 0);
-	assert_int_equal(engine_flush(s), 0);
-	return s;
-}
-
-static void assert_first_is_split(struct store *s)
-{
-	struct view *v = engine_view(engine_of(s));
-
-	assert_int_equal(view_is_split(v, trace_of(1)), 1);
-	assert_int_equal(view_is_split(v, trace_of(2)), 0); /* docs/design/store.md */
-	assert_int_equal(view_is_split(v, trace_of(3)), 0);
-	view_unref(v);
-}
-
-static void a_piece_without_a_beginning_is_looked_for_everywhere(void **state)
-{
-	char dir[64];
-	struct store *s = engine_with_a_late_piece(folder_fresh(dir));
-
-	assert_first_is_split(s);
-	store_close(s);
-	folder_remove(dir);
-}
-
-static void a_merge_remembers_what_was_found_far_away(void **state)
-{
-	char dir[64];
-	struct store *s = engine_with_a_late_piece(folder_fresh(dir));
-
-	store_close(s);
-	s = engine_at(dir, (struct engine_options){0}); /* without hashes in memory */
-	assert_int_equal(engine_compact(s, true), 0);
-	assert_int_equal(segments_of(s), 2);
-	assert_first_is_split(s);
-	store_close(s);
-	folder_remove(dir);
-}
-
-static int count_traces(void *context, struct trace_id id, const struct event_ref *refs, size_t n,
-			bool more)
-{
-	*(size_t *)context += !more && n > 0;
-	return 0;
-}
-
-/* What another snapshot has found out since is not for this one. */
-static void an_older_snapshot_sees_every_trace(void **state)
-{
-	char dir[64];
-	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
-	struct snapshot before, after;
-	struct id_set joint;
-	size_t seen = 0;
-
-	put_traces(s, 1, 3, 1);
-	assert_int_equal(engine_flush(s), 0);
-	put_traces(s, 10, 1, 1);
-	assert_int_equal(store_snapshot(s, &before), 0);
-	put_traces(s, 2, 1, 2); /* one that is in the segment comes to the head */
-	assert_int_equal(store_snapshot(s, &after), 0);
-	id_set_init(&joint);
-	assert_int_equal(snapshot_joint(&after, &joint), 0);
-	assert_true(id_set_has(&joint, trace_of(2)));
-	id_set_done(&joint);
-	assert_int_equal(
-		snapshot_scan(&before, &(struct scan){.trace = count_traces, .context = &seen}), 0);
-	assert_int_equal(seen, 4);
-	snapshot_done(&before);
-	snapshot_done(&after);
 	store_close(s);
 	folder_remove(dir);
 }
@@ -782,10 +598,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_acknowledged_is_there_after_a_restart),
 		cmocka_unit_test(a_flush_takes_the_log_away_and_nothing_else),
-		cmocka_unit_test(split_traces_are_known_until_compaction_joins_them),
-		cmocka_unit_test(a_piece_without_a_beginning_is_looked_for_everywhere),
-		cmocka_unit_test(an_older_snapshot_sees_every_trace),
-		cmocka_unit_test(a_merge_remembers_what_was_found_far_away),
 		cmocka_unit_test(large_segments_are_not_written_again),
 		cmocka_unit_test(segments_with_too_many_strings_for_one_become_several),
 		cmocka_unit_test(retention_goes_by_arrival_whatever_spans_say),
