@@ -23,7 +23,6 @@
 #define MANY_HITS     3  /* of one group, beside the first */
 #define ALONE_GROUPS  8  /* looked at before others are asked to help */
 #define THREADS_MOST  15u
-#define CHECK_EVERY   256 /* traces of a head */
 #define SHARED_PLACES 8   /* groups with hits from which on their rows are fetched by several … */
 #define SHARED_HITS   128 /* … if there are at most so many hits, … */
 #define SHARED_ROWS   1024 /* … those with at most so many rows */
@@ -123,50 +122,7 @@ int find_is_elsewhere(struct finding *f, struct trace_id id)
 {
 	int r = view_is_split(f->snapshot->view, id);
 
-	return r != 0 ? r : snapshot_in_heads(f->snapshot, id);
-}
-
-/* --- the heads --- */
-
-/* Could this be a hit, by what the head has of it? */
-static bool head_fits(const struct finding *f, const struct event_set *set)
-{
-	struct trace_fold fold;
-	int64_t start, duration;
-
-	if (set->n == 0)
-		return false;
-	trace_bounds(set->refs, set->n, &start, &duration);
-	if (!find_may_enter(f, start, INT64_MAX) ||
-	    (f->query->from_ns && start < f->query->from_ns))
-		return false;
-	trace_fold_begin(&fold, f->query);
-	trace_fold_add(&fold, set->refs, set->n);
-	return fold.some;
-}
-
-static int find_in_head(struct finding *f, size_t h)
-{
-	const struct runs *runs = &f->snapshot->view->heads[h]->runs;
-	struct runs_mark mark = f->snapshot->marks[h];
-	struct event_set set = {0};
-	int r = 0;
-
-	/* From the last to arrive to the first: so the hits are soon complete, and the others are
-	 * ruled out by their times. */
-	for (uint32_t t = mark.traces; r == 0 && t-- > 0;) {
-		if (!store_query_has_part(f->query, runs_trace_id(runs, t)))
-			continue;
-		event_set_clear(&set);
-		if (t % CHECK_EVERY == 0)
-			r = leash_check();
-		if (r == 0 && !runs_events(runs, mark, t, &set))
-			r = -ENOMEM;
-		else if (r == 0 && head_fits(f, &set))
-			r = find_whole(f, runs_trace_id(runs, t));
-	}
-	event_set_done(&set);
-	return r;
+	return r != 0 ? r : id_set_has(&f->in_heads, id);
 }
 
 /* --- the search --- */
@@ -324,20 +280,27 @@ static int find_in_groups(struct finding *f, struct finder *first)
 
 static int find_hits(struct finding *f, struct finder *first)
 {
-	int r = 0;
+	int r;
 
 	f->hits = calloc(f->limit + 1, sizeof(*f->hits));
 	f->segments = calloc(f->snapshot->view->segment_n + 1, sizeof(*f->segments));
 	first->room = match_room_new();
 	if (!f->hits || !f->segments || !first->room)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < f->snapshot->view->head_n; i++)
-		r = find_in_head(f, i);
+	r = find_in_heads(f);
 	if (r == 0)
 		r = find_in_groups(f, first);
 	if (r == 0)
 		hits_sort(f);
 	return r;
+}
+
+static int head_hit_rows(const struct finding *f, const struct find_hit *hit, struct event_set *set)
+{
+	const struct snapshot *s = f->snapshot;
+	int r = head_trace(s->view->heads[hit->group], s->marks[hit->group], hit->key.id, set);
+
+	return r == 0 && set->n > GIANT_ROWS ? -E2BIG : r;
 }
 
 static int hit_rows(const struct finding *f, struct open_groups *open, const struct find_hit *hit,
@@ -348,6 +311,8 @@ static int hit_rows(const struct finding *f, struct open_groups *open, const str
 
 	if (hit->segment == FIND_ANYWHERE)
 		return snapshot_trace_bare(f->snapshot, hit->key.id, GIANT_ROWS, set);
+	if (hit->segment == FIND_IN_HEAD)
+		return head_hit_rows(f, hit, set);
 	r = group_get(f, open, hit->segment, hit->group, &group);
 	if (r == 0 && many)
 		group_expect_many(group);
@@ -394,7 +359,7 @@ static void fetch(const struct fetching *x)
 	for (size_t i = x->from; i < x->end; i++) {
 		struct fetched *to = &x->fetched[i];
 
-		if (x->places[i]->segment == FIND_ANYWHERE || x->places[i]->rows > SHARED_ROWS)
+		if (x->places[i]->segment >= FIND_IN_HEAD || x->places[i]->rows > SHARED_ROWS)
 			continue; /* one at a time */
 		to->result = leash_check();
 		if (to->result == 0)

@@ -1,4 +1,4 @@
-/* store/find_int.h - a search under way: what find.c and find_segment.c share. */
+/* store/find_int.h - a search under way: what find.c, find_head.c and find_segment.c share. */
 #ifndef CAUSET_STORE_FIND_INT_H
 #define CAUSET_STORE_FIND_INT_H
 
@@ -6,6 +6,7 @@
 
 #include "segment/group.h"
 #include "store/id_set.h"
+#include "store/joint.h"
 #include "store/span_match.h"
 #include "store/summary.h"
 #include "store/view.h"
@@ -25,11 +26,12 @@ struct find_group {
 /* A trace that fits, and where it lies if that is in one place. */
 struct find_hit {
 	struct trace_key key;
-	uint32_t segment; /* FIND_ANYWHERE: wherever its pieces are */
+	uint32_t segment; /* FIND_ANYWHERE: wherever its pieces are; FIND_IN_HEAD: `group` is one */
 	uint32_t group, first, rows;
 };
 
 #define FIND_ANYWHERE UINT32_MAX
+#define FIND_IN_HEAD  (UINT32_MAX - 1)
 
 /* A segment and the question put to it. */
 struct find_segment {
@@ -52,10 +54,10 @@ struct finding {
 	size_t group_n, group_capacity;
 	struct find_segment *segments; /* [segment]: asked when the first of its groups comes up */
 
-	/* Traces with pieces in several places are judged once. */
+	/* Traces with pieces in several places, and those of heads, are judged once. */
 	struct id_set joint;
 
-	/* Traces in the heads that lie elsewhere, too, where it matters. */
+	/* Traces in the heads that lie elsewhere, too (store/joint.h). */
 	struct id_set in_heads;
 
 	/* Several threads may look at groups, each at another; what follows, the hits and the
@@ -76,6 +78,9 @@ int find_whole(struct finding *f, struct trace_id id);
 
 /* Is a piece of the trace anywhere but in this segment's place?  0, 1, negative errno. */
 int find_is_elsewhere(struct finding *f, struct trace_id id);
+
+/* Judges what lies in the heads, and fills in_heads first. */
+int find_in_heads(struct finding *f);
 
 /* Lists the groups of all segments that may hold hits, the most promising first. */
 int find_list_groups(struct finding *f);

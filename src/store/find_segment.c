@@ -6,7 +6,6 @@
 #include "base/leash.h"
 #include "base/vec.h"
 #include "store/find_int.h"
-#include "store/joint.h"
 #include "store/split_bounds.h"
 
 /* --- which groups --- */
@@ -111,7 +110,8 @@ static int list_segment(struct finding *f, uint32_t number)
 	f->segments[number].pinned = true;
 	marks = calloc(tables_groups(tables) / 64 + 1, sizeof(*marks));
 	r = marks ? 0 : -ENOMEM;
-	if (r == 0 && asks_wholes(f->query))
+	/* Where nothing is asked of spans, the heads have judged theirs as wholes. */
+	if (r == 0 && asks_wholes(f->query) && query_asks_spans(f->query))
 		r = mark_joint(f, s, marks);
 	for (uint32_t g = 0; r == 0 && g < tables_groups(tables); g++) {
 		const struct group_zone *zone = tables_zone(tables, g);
@@ -137,9 +137,6 @@ int find_list_groups(struct finding *f)
 	/* Made before they are asked for. */
 	int r = asks_wholes(f->query) ? view_split_bounds(f->snapshot->view, &bounds) : 0;
 
-	/* Where nothing is asked of spans, the heads judge their traces as wholes. */
-	if (r == 0 && asks_wholes(f->query) && query_asks_spans(f->query))
-		r = snapshot_joint(f->snapshot, &f->in_heads);
 	for (uint32_t i = 0; r == 0 && i < f->snapshot->view->segment_n; i++) {
 		r = leash_check();
 		if (r == 0)
@@ -183,7 +180,7 @@ static bool bounds_rule_out(const struct finding *f, const struct group_piece *p
 		asks_wholes(q) ? view_split_bound(f->snapshot->view, p->id) : NULL;
 	int64_t longest;
 
-	if (!b || b->open || b->low_ns > b->high_ns || snapshot_in_heads(f->snapshot, p->id))
+	if (!b || b->open || b->low_ns > b->high_ns || id_set_has(&f->in_heads, p->id))
 		return false;
 	longest = b->high_ns - b->low_ns;
 	return (q->errors && !b->errors) || (q->to_ns && b->low_ns >= q->to_ns) ||

@@ -547,10 +547,18 @@ static void *crowd_read(void *argument)
 	for (uint32_t i = 0; i < 40; i++) {
 		struct trace_list list;
 		struct service_list services;
-		const struct store_query q = {.limit = 5};
+		const struct store_query all = {.limit = 5},
+					 by_service = {.limit = 5, .service = SLICE("front")};
 
 		rows_of(c->store, c->from + i);
-		assert_int_equal(store_find(c->store, &q, &list), 0);
+		assert_int_equal(store_find(c->store, &all, &list), 0);
+		trace_list_done(&list);
+		assert_int_equal(store_find(c->store, &by_service, &list), 0);
+		for (size_t k = 0; k < list.n; k++) {
+			assert_true(list.rows[k].spans > 0 && list.rows[k].spans <= 3);
+			for (size_t m = 0; m < k; m++)
+				assert_false(trace_id_eq(list.rows[k].id, list.rows[m].id));
+		}
 		trace_list_done(&list);
 		assert_int_equal(store_services(c->store, &services), 0);
 		service_list_done(&services);

@@ -24,9 +24,9 @@
 #define T0       ((uint64_t)1700000000 * NS_PER_S)
 #define SEGMENTS 4
 #ifdef __SANITIZE_THREAD__
-#define QUESTIONS 25 /* of a world: many times as slow */
+#define QUESTIONS 17 /* of a world: many times as slow */
 #else
-#define QUESTIONS 150
+#define QUESTIONS 100
 #endif
 
 /* --- rows with something to find in them --- */
@@ -147,8 +147,7 @@ struct world {
 	struct store *memory;
 	struct view *view;
 	struct snapshot snapshot;
-	struct trace_id *ids; /* of all segments, one after the other */
-	size_t id_n;
+	uint32_t traces;
 };
 
 static void ignore(struct store_append *append, int result)
@@ -228,7 +227,8 @@ static void world_open(struct world *w, uint64_t seed, uint32_t traces, uint32_t
 	struct head *parts[SEGMENTS + 2];
 	struct rng rng = {seed};
 
-	*w = (struct world){.dir = "/tmp/causet-find-XXXXXX", .view = view_new(SEGMENTS)};
+	*w = (struct world){
+		.dir = "/tmp/causet-find-XXXXXX", .view = view_new(SEGMENTS), .traces = traces};
 	assert_non_null(mkdtemp(w->dir));
 	assert_int_equal(memory_store_open((size_t)1 << 30, &w->memory), 0);
 	for (size_t i = 0; i < SEGMENTS + 2; i++) {
@@ -315,7 +315,7 @@ static struct slice some_name(struct world *w, struct rng *rng)
 	struct trace_id id = {{1}};
 	struct slice name = SLICE("nothing");
 
-	store_be64(id.b + 8, 1 + rng_below(rng, 4));
+	store_be64(id.b + 8, 1 + rng_below(rng, w->traces));
 	if (rng_below(rng, 9) && store_trace(w->memory, id, &set) == 0) {
 		struct event_ref ref = set.refs[rng_below(rng, set.n)];
 
@@ -366,20 +366,22 @@ static void ask(struct world *w, struct rng *rng)
 	if (rng_below(rng, 6) == 0)
 		q.span_max_ns = 1 + (int64_t)rng_below(rng, 2000);
 	if (rng_below(rng, 4) == 0)
-		q.from_ns = (int64_t)(T0 + rng_below(rng, 60000));
+		q.from_ns = (int64_t)(T0 + rng_below(rng, w->traces * 1000));
 	if (rng_below(rng, 4) == 0)
-		q.to_ns = (int64_t)(T0 + rng_below(rng, 60000));
+		q.to_ns = (int64_t)(T0 + rng_below(rng, w->traces * 1000));
 	compare(w, q);
 }
 
 static void random_questions_get_the_same_answers(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 6; seed++) {
+	for (uint64_t seed = 1; seed <= 9; seed++) {
+		/* Nearly all traces lie in many places, some do, few do. */
+		static const uint32_t traces[] = {4, 60, 4000};
 		struct rng rng = {seed * 1000};
 		struct world w;
 
-		world_open(&w, seed, seed % 3 == 0 ? 4 : 60, seed % 2 ? 300 : 60);
+		world_open(&w, seed, traces[seed % 3], seed % 2 ? 300 : 60);
 		for (int i = 0; i < QUESTIONS; i++)
 			ask(&w, &rng);
 		world_close(&w);
