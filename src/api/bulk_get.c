@@ -77,6 +77,7 @@ static int page_open(struct bulk *b)
 	b->listed = false;
 	b->at = 0;
 	b->query.limit = PAGE;
+	b->query.keys = true;
 	r = store_find(b->store, &b->query, &b->list);
 	if (r == 0) {
 		b->listed = b->list.n > 0;

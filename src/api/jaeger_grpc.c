@@ -29,6 +29,7 @@
 
 #define MESSAGE_BYTES ((size_t)128 << 10) /* of one message, about … */
 #define MESSAGE_ROWS  32                  /* … so many rows at a time are added */
+#define FOUND_BYTES   ((size_t)8 << 20)   /* of what a search found, held until it is sent */
 
 /* --- methods with one answer --- */
 
@@ -168,6 +169,9 @@ struct sending {
 	struct store *store;
 	struct trace_id *ids;
 	size_t n, capacity, next;
+	/* The first that were found, as far as they are small: who finds a trace has read it. */
+	struct event_set *found;
+	size_t found_n, found_capacity, found_bytes;
 	/* The trace under way. */
 	struct event_set set;
 	struct plain plain;
@@ -187,6 +191,9 @@ static void sending_free(void *state)
 	struct sending *s = state;
 
 	trace_close(s);
+	for (size_t i = 0; i < s->found_n; i++)
+		event_set_done(&s->found[i]);
+	free(s->found);
 	free(s->ids);
 	free(s);
 }
@@ -205,8 +212,17 @@ static int trace_open(struct sending *s)
 	const struct codec *codec = codec_find(SLICE("otlp"));
 	int r = -ENOENT;
 
-	while (r == -ENOENT && s->next < s->n)
-		r = store_trace(s->store, s->ids[s->next++], &s->set);
+	while (r == -ENOENT && s->next < s->n) {
+		size_t i = s->next++;
+
+		if (i < s->found_n) {
+			s->set = s->found[i];
+			s->found[i] = (struct event_set){0};
+			r = 0;
+		} else {
+			r = store_trace(s->store, s->ids[i], &s->set);
+		}
+	}
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
@@ -322,7 +338,19 @@ static bool search_fits(void *context, const struct event_ref *refs, size_t n)
 
 static int traces_take(void *context, const struct trace_summary *summary, struct event_set *set)
 {
-	return id_add(((struct searching *)context)->traces, summary->id);
+	struct sending *s = ((struct searching *)context)->traces;
+	int r = id_add(s, summary->id);
+
+	/* Rows keep whole batches. */
+	for (size_t i = 0; i < set->batch_n && s->found_bytes <= FOUND_BYTES; i++)
+		s->found_bytes += batch_bytes(set->batches[i]);
+	if (r < 0 || s->found_bytes > FOUND_BYTES)
+		return r;
+	if (!vec_reserve(&s->found, &s->found_capacity, s->found_n + 1, sizeof(*s->found)))
+		return -ENOMEM;
+	s->found[s->found_n++] = *set;
+	*set = (struct event_set){0};
+	return 0;
 }
 
 /* False: *end says why. */

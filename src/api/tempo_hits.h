@@ -6,6 +6,7 @@
 #ifndef CAUSET_API_TEMPO_HITS_H
 #define CAUSET_API_TEMPO_HITS_H
 
+#include "api/jaeger_summary.h"
 #include "base/arena.h"
 #include "exec/value.h"
 
@@ -19,6 +20,9 @@ struct tempo_hit {
 	uint64_t matched;
 	struct tempo_hit_span *spans; /* by their time; of several at once, by how they came */
 	size_t n;
+	/* How many spans each service has in the trace: api/tempo_counts.h; NULL: not known. */
+	struct jaeger_summary_service *services;
+	size_t service_n;
 	struct arena arena;
 };
 

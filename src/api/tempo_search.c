@@ -201,6 +201,11 @@ static int tell(struct tempo_searching *s, size_t n)
 	return tempo_query_part(&s->t, &out);
 }
 
+static int on_trace(void *context, struct trace_id id, const struct event_ref *refs, size_t n)
+{
+	return tempo_counts_add(&((struct tempo_searching *)context)->counts, id, refs, n);
+}
+
 static int ask(struct tempo_searching *s, struct query_run *run, struct error *error)
 {
 	struct query_stats stats = {0};
@@ -231,8 +236,12 @@ static int page_judge(struct tempo_searching *s, const struct trace_list *list, 
 
 	for (size_t i = 0; r == 0 && i < list->n; i++)
 		ids[i] = list->rows[i].id;
+	if (run.threads == 1)
+		run.trace = on_trace;
 	if (r == 0 && list->n > 0) {
 		r = ask(s, &run, error);
+		if (r == 0)
+			r = tempo_counts_give(&s->counts, &s->hits);
 		s->after = true;
 		s->after_ns = list->rows[list->n - 1].start_ns;
 		trace_id_format(list->rows[list->n - 1].id, s->after_id);
@@ -253,6 +262,7 @@ static int stretch_walk(struct tempo_searching *s, struct walking *w, struct sto
 		struct trace_list list;
 
 		query.limit = w->page;
+		query.keys = true;
 		query.after = s->after;
 		query.after_start_ns = s->after_ns;
 		if (s->after)
@@ -379,6 +389,7 @@ static void answer(struct tempo_searching *s)
 		tempo_query_reply(&s->t, &out);
 	}
 	tempo_hits_done(&s->hits);
+	tempo_counts_done(&s->counts);
 }
 
 static void search_run(struct query_job *job)

@@ -3,7 +3,7 @@
 #ifndef CAUSET_API_TEMPO_SEARCH_INT_H
 #define CAUSET_API_TEMPO_SEARCH_INT_H
 
-#include "api/tempo_hits.h"
+#include "api/tempo_counts.h"
 #include "api/tempo_query.h"
 
 struct tempo_search_asked {
@@ -24,7 +24,8 @@ struct tempo_searching {
 	bool after;
 	int64_t after_ns;
 	char after_id[TRACE_ID_HEX + 1];
-	size_t told; /* hits that the client knows */
+	struct tempo_counts counts; /* of the candidates at hand */
+	size_t told;                /* hits that the client knows */
 	struct tempo_progress progress;
 };
 

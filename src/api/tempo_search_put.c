@@ -3,7 +3,6 @@
  * Grafana reads JSON with a decoder that refuses fields it does not know. */
 #include <errno.h>
 
-#include "api/jaeger_summary.h"
 #include "api/tempo_search_int.h"
 #include "base/cleanup.h"
 
@@ -112,39 +111,40 @@ static void put_set(struct tempo_searching *s, struct tempo_message *m, const ch
 	message_end(m, begun);
 }
 
-/* How many spans each service has in the trace, whatever was asked for. */
-static void put_services(struct tempo_searching *s, struct tempo_message *m,
-			 const struct tempo_hit *hit)
+/* Where the question's run has not counted them. */
+static int services_count(struct tempo_searching *s, struct tempo_hit *hit)
 {
-	struct jaeger_summary made = {0};
 	struct event_set set = {0};
-	struct arena arena = {0};
 	struct trace_id id;
 	int r = trace_id_parse(hit->id, &id);
 
 	if (r == 0)
 		r = snapshot_trace_bare(&s->t.snapshot, id, STATS_ROWS, &set);
 	if (r == 0)
-		r = jaeger_summary_make(&(struct trace_summary){.id = id}, &set, &arena, &made);
-	if (r == -ENOMEM)
-		m->out->failed = true;
-	if (made.service_n > 0)
-		message_map(m, "serviceStats");
-	for (size_t i = 0; i < made.service_n; i++) {
-		struct message_entry begun = message_entry(m, 8, made.services[i].name);
-
-		message_u32(m, "spanCount", 1, made.services[i].spans);
-		message_u32(m, "errorCount", 2, made.services[i].errors);
-		message_entry_end(m, begun);
-	}
-	if (made.service_n > 0)
-		message_map_end(m);
-	arena_done(&arena);
+		r = tempo_counts_hit(hit, id, set.refs, set.n);
 	event_set_done(&set);
+	return r;
 }
 
-static void put_trace(struct tempo_searching *s, struct tempo_message *m,
-		      const struct tempo_hit *hit)
+/* How many spans each service has in the trace, whatever was asked for. */
+static void put_services(struct tempo_searching *s, struct tempo_message *m, struct tempo_hit *hit)
+{
+	if (!hit->services && services_count(s, hit) == -ENOMEM)
+		m->out->failed = true;
+	if (hit->service_n > 0)
+		message_map(m, "serviceStats");
+	for (size_t i = 0; i < hit->service_n; i++) {
+		struct message_entry begun = message_entry(m, 8, hit->services[i].name);
+
+		message_u32(m, "spanCount", 1, hit->services[i].spans);
+		message_u32(m, "errorCount", 2, hit->services[i].errors);
+		message_entry_end(m, begun);
+	}
+	if (hit->service_n > 0)
+		message_map_end(m);
+}
+
+static void put_trace(struct tempo_searching *s, struct tempo_message *m, struct tempo_hit *hit)
 {
 	const struct value *v = hit->spans[0].values;
 	struct slice id = hit->id;

@@ -169,6 +169,7 @@ static int chosen_find(struct chosen *c, struct store *store, struct store_query
 	size_t limit = query.limit;
 	bool more = true;
 
+	query.keys = true;
 	while (more && (limit == 0 || c->n < limit)) {
 		struct trace_list list;
 		int r;

@@ -154,6 +154,20 @@ static int maybes_find(struct picking *p)
 
 /* --- what the store finds --- */
 
+static int take(struct picking *p, struct event_set *set)
+{
+	struct trace_summary summary;
+	struct arena arena = {0};
+	int r = trace_summarise(set->refs, set->n, &arena, &summary);
+
+	if (r == 0)
+		r = p->pick->take(p->pick->context, &summary, set);
+	p->done.n += r == 0;
+	arena_done(&arena);
+	return r;
+}
+
+/* By a row of which only the key is known. */
 static int judge(struct picking *p, const struct trace_summary *row)
 {
 	const struct trace_pick *pick = p->pick;
@@ -170,29 +184,21 @@ static int judge(struct picking *p, const struct trace_summary *row)
 		p->done.giants++;
 		return 0;
 	}
-	if (r == 0 && (!pick->fits || pick->fits(pick->context, set.refs, set.n))) {
-		r = pick->take(pick->context, row, &set);
-		p->done.n += r == 0;
-	}
+	if (r == 0 && (!pick->fits || pick->fits(pick->context, set.refs, set.n)))
+		r = take(p, &set);
 	event_set_done(&set);
 	return r;
 }
 
 static int maybe_take(struct picking *p, struct trace_id id)
 {
-	struct trace_summary summary;
 	struct event_set set = {0};
-	struct arena arena = {0};
 	int r = store_trace(p->pick->store, id, &set);
 
 	if (r == -ENOENT || r == -E2BIG)
 		return 0;
 	if (r == 0)
-		r = trace_summarise(set.refs, set.n, &arena, &summary);
-	if (r == 0)
-		r = p->pick->take(p->pick->context, &summary, &set);
-	p->done.n += r == 0;
-	arena_done(&arena);
+		r = take(p, &set);
 	event_set_done(&set);
 	return r;
 }
@@ -221,6 +227,7 @@ static int walk(struct picking *p, struct store_query query)
 	bool more = true;
 	int r = 0;
 
+	query.keys = true;
 	while (r == 0 && more && seen < PICK_LOOKED_AT && p->done.n < p->pick->limit) {
 		struct trace_list list;
 

@@ -100,6 +100,10 @@ struct query_run {
 	 * For queries whose rows are those of single traces. */
 	const struct trace_id *only;
 	size_t only_n;
+	/* With `only` and one thread: each trace that is looked at by its rows, before it is, with
+	 * all of them; they are good during the call.  Anything but 0 ends the run and is returned.
+	 * May be NULL. */
+	int (*trace)(void *context, struct trace_id id, const struct event_ref *refs, size_t n);
 	int64_t now_ns;          /* wall clock: what `last 1h` and rates are relative to */
 	struct plan_range range; /* where the text says none; 0, 0: everything */
 	int64_t step_ns;         /* of series where the text says none; 0: a good one is chosen */

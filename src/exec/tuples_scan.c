@@ -104,9 +104,15 @@ static int give_tuples(struct part *p, const struct tuples *tuples)
 static int visit(struct part *p, struct trace_id id, const struct event_ref *refs, size_t n)
 {
 	struct query_at *run = p->shared->run;
+	const struct query_run *options = run->options;
 	struct tuples tuples = {0};
-	int r = trace_at_set(&p->at, id, refs, n);
+	int r = options->trace && options->only && p->parts == 1
+			? options->trace(options->context, id, refs, n)
+			: 0;
 
+	if (r != 0)
+		return r;
+	r = trace_at_set(&p->at, id, refs, n);
 	if (r == 0)
 		r = trace_eval(&p->at, p->shared->node, true, &tuples);
 	if (r == 0)

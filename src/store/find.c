@@ -422,6 +422,15 @@ static void fetch_shared(const struct finding *f, struct open_groups *open,
 	}
 }
 
+/* What was found, without looking at it again. */
+static void list_keys(const struct finding *f, struct trace_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		list->rows[i] = (struct trace_summary){.id = f->hits[i].key.id,
+						       .start_ns = f->hits[i].key.start_ns,
+						       .duration_ns = f->hits[i].key.duration_ns};
+}
+
 static int summarise(const struct finding *f, struct open_groups *open, struct trace_list *list)
 {
 	const struct find_hit **places;
@@ -436,6 +445,10 @@ static int summarise(const struct finding *f, struct open_groups *open, struct t
 	places = arena_zalloc(list->arena, list->n + 1, sizeof(*places));
 	if (!list->rows || !places)
 		return -ENOMEM;
+	if (f->query->keys) {
+		list_keys(f, list);
+		return 0;
+	}
 	for (size_t i = 0; i < list->n; i++)
 		places[i] = &f->hits[i];
 	qsort(places, list->n, sizeof(*places), by_place);

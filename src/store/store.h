@@ -100,6 +100,8 @@ struct store_query {
 	 * about equal, and together everything.  parts 0: all. */
 	uint32_t part, parts;
 	size_t limit; /* 0: 20 */
+	/* Of what is found only id, start and duration are wanted; the rest may be left out. */
+	bool keys;
 	enum store_order order;
 	/* Keyset paging: only traces that sort behind this one. */
 	bool after;

@@ -230,6 +230,91 @@ static void limits_are_kept_and_explained(void **state)
 	buffer_done(&many);
 }
 
+struct shown {
+	size_t rows[5]; /* by trace */
+	unsigned traces;
+	int result;
+};
+
+static int show(void *context, struct trace_id id, const struct event_ref *refs, size_t n)
+{
+	struct shown *shown = context;
+
+	assert_true(id.b[15] < 5);
+	assert_int_equal(shown->rows[id.b[15]], 0);
+	for (size_t i = 0; i < n; i++)
+		assert_true(trace_id_eq(event_get(refs[i])->trace_id, id));
+	shown->rows[id.b[15]] = n;
+	shown->traces++;
+	return shown->result;
+}
+
+static int ignore_begin(void *context, size_t result, struct slice name,
+			const struct query_column *columns, size_t n)
+{
+	return 0;
+}
+
+static int ignore_row(void *context, const struct value *values, const double *plus_minus, size_t n)
+{
+	return 0;
+}
+
+static int run_shown(struct query_t *q, struct query_run run, struct shown *shown)
+{
+	struct query_prepare prepare = {.text = SLICE("{ name = \"b\" }")};
+	struct arena arena = {0};
+	struct diags diags;
+	struct query *query = NULL;
+	struct query_stats stats;
+	struct error error;
+	struct snapshot snapshot;
+	int r;
+
+	diags_init(&diags, &arena);
+	assert_int_equal(query_prepare(&prepare, &diags, &query), 0);
+	assert_int_equal(store_snapshot(q->store, &snapshot), 0);
+	run.snapshot = &snapshot;
+	run.begin = ignore_begin;
+	run.row = ignore_row;
+	run.trace = show;
+	run.context = shown;
+	run.now_ns = (int64_t)QUERY_T0 + 1000000000;
+	r = query_run(query, &run, &stats, &error);
+	snapshot_done(&snapshot);
+	query_free(query);
+	arena_done(&arena);
+	return r;
+}
+
+/* Whether they answer or not; and only for those who look at few, one after the other. */
+static void traces_looked_at_by_name_are_shown_with_all_their_rows(void **state)
+{
+	const struct trace_id ids[] = {trace_of(1), trace_of(3), trace_of(4)};
+	const struct query_run few = {.only = ids, .only_n = ARRAY_SIZE(ids), .threads = 1};
+
+	(void)state;
+	for (int flush = 0; flush < 2; flush++) {
+		struct shown shown = {0}, stopped = {.result = -EXDEV}, all = {0};
+		struct query_t q;
+
+		query_t_open(&q,
+			     "span 1 1 0 s@h a 0 9\nspan 1 2 1 s@h b 1 2\nspan 1 3 1 t@h b 3 4\n"
+			     "span 2 1 0 s@h b 0 9\n"
+			     "span 3 1 0 s@h a 0 9\nspan 3 2 1 s@h a 1 2\n",
+			     flush);
+		assert_int_equal(run_shown(&q, few, &shown), 0);
+		assert_int_equal(shown.traces, 2);
+		assert_int_equal(shown.rows[1], 3);
+		assert_int_equal(shown.rows[3], 2);
+		assert_int_equal(run_shown(&q, few, &stopped), -EXDEV);
+		assert_int_equal(stopped.traces, 1);
+		assert_int_equal(run_shown(&q, (struct query_run){.threads = 1}, &all), 0);
+		assert_int_equal(all.traces, 0);
+		query_t_close(&q);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +322,7 @@ int main(void)
 		cmocka_unit_test(answers_that_leaned_on_a_clock_say_so),
 		cmocka_unit_test(a_file_is_a_source),
 		cmocka_unit_test(limits_are_kept_and_explained),
+		cmocka_unit_test(traces_looked_at_by_name_are_shown_with_all_their_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,6 +308,25 @@ static void compare(struct world *w, struct store_query q)
 	}
 }
 
+/* Who asks for keys alone gets those of the whole answer. */
+static void compare_keys(struct world *w, struct store_query q)
+{
+	struct trace_list a = {0}, b = {0};
+
+	assert_int_equal(snapshot_find(&w->snapshot, &q, &a), 0);
+	q.keys = true;
+	assert_int_equal(snapshot_find(&w->snapshot, &q, &b), 0);
+	assert_int_equal(a.n, b.n);
+	assert_int_equal(a.more, b.more);
+	for (size_t i = 0; i < a.n; i++) {
+		assert_true(trace_id_eq(a.rows[i].id, b.rows[i].id));
+		assert_true(a.rows[i].start_ns == b.rows[i].start_ns);
+		assert_true(a.rows[i].duration_ns == b.rows[i].duration_ns);
+	}
+	trace_list_done(&a);
+	trace_list_done(&b);
+}
+
 /* A name that is there, mostly. */
 static struct slice some_name(struct world *w, struct rng *rng)
 {
@@ -370,6 +389,7 @@ static void ask(struct world *w, struct rng *rng)
 	if (rng_below(rng, 4) == 0)
 		q.to_ns = (int64_t)(T0 + rng_below(rng, w->traces * 1000));
 	compare(w, q);
+	compare_keys(w, q);
 }
 
 static void random_questions_get_the_same_answers(void **state)
