@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "exec/attr_value.h"
+#include "exec/nested_set.h"
 #include "exec/row_field.h"
 #include "exec/trace_eval.h"
 #include "store/summary.h"
@@ -148,11 +149,11 @@ static struct value block_field(struct trace_at *at, struct element el, const st
 	case F_CHILD_COUNT:
 		return value_int(b->child_n);
 	case F_NESTED_LEFT:
-		return value_int((int64_t)el.index + 1);
+		return value_int(nested_left(t, el.index));
 	case F_NESTED_RIGHT:
-		return value_int((int64_t)b->last + 1);
+		return value_int(nested_right(t, el.index));
 	case F_NESTED_PARENT:
-		return value_int(b->parent == TRACE_NONE ? -1 : (int64_t)b->parent + 1);
+		return value_int(nested_parent(t, el.index, b->parent_id));
 	case F_SLACK:
 		if (!at->slacks && trace_slacks(t, &at->arena, &at->slacks) < 0)
 			return fail(at, -ENOMEM);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
+#include "exec/nested_set.h"
 #include "exec/row_field.h"
 #include "model/self_time.h"
 
@@ -174,13 +175,13 @@ static struct value own_field(struct trace_at *at, struct element el, enum plan_
 				      tables_text(l->tables, tables_sender(l->tables, s->resource)),
 				      field, &at->arena);
 	case F_NESTED_LEFT: /* the order of siblings depends on clocks */
-		return l->modelled ? value_int((int64_t)el.index + 1) : unknown(at);
+		return l->modelled ? value_int(nested_left(&l->trace, el.index)) : unknown(at);
 	case F_NESTED_RIGHT:
-		return l->modelled ? value_int((int64_t)b->last + 1) : unknown(at);
+		return l->modelled ? value_int(nested_right(&l->trace, el.index)) : unknown(at);
 	case F_NESTED_PARENT:
 		if (!l->modelled)
 			return unknown(at);
-		return value_int(b->parent == TRACE_NONE ? -1 : (int64_t)b->parent + 1);
+		return value_int(nested_parent(&l->trace, el.index, l->parents[row]));
 	case F_SELF:
 		return self_time(at, el.index);
 	case F_CRITICAL:
