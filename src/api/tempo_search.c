@@ -80,6 +80,10 @@ static void set_walk(struct named *d, const struct plan_set *s, int depth)
 	if (!s || depth > WALK_DEPTH)
 		return;
 	expr_walk(d, s->predicate, depth + 1);
+	for (uint32_t i = 0; s->having && i < s->having->key_n; i++)
+		expr_walk(d, s->having->keys[i], depth + 1);
+	for (uint32_t i = 0; s->having && i < s->having->aggregate_n; i++)
+		expr_walk(d, s->having->aggregates[i].arg, depth + 1);
 	set_walk(d, s->left, depth + 1);
 	set_walk(d, s->right, depth + 1);
 }
@@ -122,10 +126,42 @@ static bool columns_find(struct tempo_searching *s)
 	return true;
 }
 
-static void question_speaks(struct tempo_searching *s, struct slice of)
+static bool is_of_word(char c)
 {
-	s->named |= slice_eq(of, SLICE("name")) || slice_eq(of, SLICE("span:name"));
-	s->stated |= slice_eq(of, SLICE("status")) || slice_eq(of, SLICE("span:status"));
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == ':' || c == '-';
+}
+
+/* Does the question speak of the field, in a condition, a group or a selection?  Texts in quotes
+ * and keys of attributes do not count. */
+static bool question_names(struct slice text, struct slice field)
+{
+	char quote = 0;
+
+	for (size_t i = 0; i < text.n;) {
+		size_t n = 0;
+
+		if (quote) {
+			if (text.p[i] == '\\' && quote == '"')
+				i++;
+			else if (text.p[i] == quote)
+				quote = 0;
+			i++;
+			continue;
+		}
+		if (text.p[i] == '"' || text.p[i] == '`') {
+			quote = text.p[i++];
+			continue;
+		}
+		while (i + n < text.n && is_of_word(text.p[i + n]))
+			n++;
+		if (slice_eq(slice_of(text.p + i, n), field) ||
+		    (n > 5 && memcmp(text.p + i, "span:", 5) == 0 &&
+		     slice_eq(slice_of(text.p + i + 5, n - 5), field)))
+			return true;
+		i += n ? n : 1;
+	}
+	return false;
 }
 
 /* Prepares the question with the stage more.  -EINVAL: refused, with diagnostics; -ENOTSUP: it
@@ -148,8 +184,8 @@ static int question_prepare(struct tempo_searching *s, struct slice text)
 	buffer_text(&more, " | select(rootServiceName, rootName, traceDuration, trace:start");
 	set_walk(&named, root->spanset.set, 0);
 	buffer_byte(&more, ')');
-	for (size_t i = 0; i < named.n; i++)
-		question_speaks(s, named.seen[i]);
+	s->named = question_names(text, SLICE("name"));
+	s->stated = question_names(text, SLICE("status"));
 	r = more.failed ? -ENOMEM : 0;
 	if (r == 0) {
 		struct slice kept = arena_dup(&s->t.arena, buffer_get(&more));

@@ -289,6 +289,7 @@ int lang_check(struct ast_program *program, const struct check_options *options,
 		.options = options ? options : &none,
 		.statements = program->first,
 		.text = program->text,
+		.dialect = program->dialect,
 		.row = type_of(TYPE_TRACE),
 	};
 

@@ -247,6 +247,13 @@ static struct type check_in(struct checker *c, struct ast_expr *e, struct type a
 	return type_of(TYPE_BOOL);
 }
 
+/* In Tempo's dialect a number beside a duration counts nanoseconds. */
+static bool counts_ns(const struct checker *c, struct type a, struct type b)
+{
+	return c->dialect == DIALECT_TRACEQL && ((is(a, TYPE_DURATION) && type_is_number(b)) ||
+						 (is(b, TYPE_DURATION) && type_is_number(a)));
+}
+
 static struct type check_comparison(struct checker *c, struct ast_expr *e, struct type a,
 				    struct type b)
 {
@@ -262,7 +269,7 @@ static struct type check_comparison(struct checker *c, struct ast_expr *e, struc
 	}
 	if (quoted_constant(c, a, e->op.right) || quoted_constant(c, b, e->op.left))
 		return wrong;
-	if (!type_is_scalar(a) || !type_is_scalar(b) || !type_agrees(a, b))
+	if (!type_is_scalar(a) || !type_is_scalar(b) || (!type_agrees(a, b) && !counts_ns(c, a, b)))
 		return mismatch(c, e, a, b, comparison_advice(a, b));
 	if (ordered &&
 	    (is(a, TYPE_BOOL) || is(b, TYPE_BOOL) || is(a, TYPE_LIST) || is(b, TYPE_LIST)))

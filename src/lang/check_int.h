@@ -62,6 +62,7 @@ struct checker {
 	struct ast_statement *outer;      /* in a dataset: of the program */
 	struct check_external *externals;
 	struct slice text; /* of the program being checked */
+	enum lang_dialect dialect;
 	unsigned depth;
 	uint32_t weight; /* of the statement so far */
 	struct type

@@ -254,6 +254,8 @@ static void check_hints(struct checker *c, struct ast_query *q)
 					 "%s is a share, above 0 and up to 1", h->hint->name);
 			continue;
 		}
+		if (c->dialect == DIALECT_TRACEQL)
+			continue; /* one that only Tempo knows: it asks for nothing else */
 		for (const struct word_hint *w = word_hints(); w->name; w++)
 			suggestion_offer(&near, w->name);
 		diag_add(c->diags, DIAG_UNKNOWN_HINT, h->range.begin,
