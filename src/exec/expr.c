@@ -107,10 +107,10 @@ static struct value is_in(struct value v, struct value list)
 	return result;
 }
 
-static struct value compare_one(struct expr_env *env, const struct plan_expr *e, struct value a,
-				struct value b)
+static struct value compare_plain(struct expr_env *env, enum plan_operator op, struct value a,
+				  struct value b)
 {
-	switch (e->op) {
+	switch (op) {
 	case XO_MATCH:
 		return expr_match(env, a, b);
 	case XO_NOT_MATCH:
@@ -118,8 +118,35 @@ static struct value compare_one(struct expr_env *env, const struct plan_expr *e,
 	case XO_IN:
 		return is_in(a, b);
 	default:
-		return value_compare(relation_of(e->op), a, b);
+		return value_compare(relation_of(op), a, b);
 	}
+}
+
+/* A list and a value that is none: one of the elements is so; for != and !~, none is equal, none
+ * matches. */
+static struct value compare_elements(struct expr_env *env, enum plan_operator op, struct value a,
+				     struct value b)
+{
+	bool negative = op == XO_NE || op == XO_NOT_MATCH, left = a.type == V_LIST;
+	struct value list = left ? a : b;
+
+	if (negative)
+		op = op == XO_NE ? XO_EQ : XO_MATCH;
+	for (uint32_t i = 0; i < list.n; i++)
+		if (value_is_true(left ? compare_plain(env, op, list.list[i], b)
+				       : compare_plain(env, op, a, list.list[i])))
+			return value_bool(!negative);
+	return value_bool(negative);
+}
+
+static struct value compare_one(struct expr_env *env, const struct plan_expr *e, struct value a,
+				struct value b)
+{
+	if (value_is_nil(a) || value_is_nil(b))
+		return compare_plain(env, e->op, a, b);
+	if (e->op == XO_IN ? a.type == V_LIST : (a.type == V_LIST) != (b.type == V_LIST))
+		return compare_elements(env, e->op, a, b);
+	return compare_plain(env, e->op, a, b);
 }
 
 /* True if it is so for one of many. */

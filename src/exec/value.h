@@ -9,6 +9,7 @@
  *   comparison across types   numbers compare as numbers (integers exactly); status, kind and
  *                             booleans with their names; anything else is false for =, true for !=
  *                             and nil for an order
+ *   a list and a scalar       (expr.c) one of its elements is so; for != and !~, none is
  *   a && b, a || b, !a        Kleene's: false && nil is false, true || nil is true, !nil is nil
  *   a filter                  keeps what is true: neither false nor nil
  *   arithmetic with nil       nil; so is a division of integers by 0, and what overflows

@@ -39,3 +39,13 @@ bool attr_is(const struct batch *b, const struct attr *a, struct slice text)
 	n = snprintf(room, sizeof(room), "%.15g", a->number);
 	return slice_eq(slice_of(room, (size_t)n), text);
 }
+
+bool attr_has(const struct batch *b, const struct attr *a, struct slice text)
+{
+	if (a->type != VALUE_ARRAY)
+		return attr_is(b, a, text);
+	for (uint32_t i = 0; i < a->children.count; i++)
+		if (attr_is(b, &b->nested[a->children.first + i], text))
+			return true;
+	return false;
+}

@@ -30,7 +30,7 @@ static bool resource_has(const struct batch *b, const struct resource *r,
 {
 	const struct attr *a = batch_attr_find(b, r->attrs, tag->key);
 
-	return a && attr_is(b, a, tag->value);
+	return a && attr_has(b, a, tag->value);
 }
 
 static bool resource_is_of(const struct batch *b, const struct resource *r, struct slice service)
@@ -103,10 +103,12 @@ static bool row_has(const struct batch_match *m, const struct event *e, size_t t
 	const struct attr *attrs = m->batch->attrs + e->attrs.first;
 	uint32_t key = m->keys[tag];
 
+	if (bit_get(m->resources + e->resource * m->words, 1 + tag))
+		return true;
 	for (uint32_t i = e->attrs.count; i-- > 0;)
 		if (attrs[i].key == key)
-			return attr_is(m->batch, &attrs[i], m->query->tags[tag].value);
-	return bit_get(m->resources + e->resource * m->words, 1 + tag);
+			return attr_has(m->batch, &attrs[i], m->query->tags[tag].value);
+	return false;
 }
 
 bool batch_match_row(const struct batch_match *m, const struct event *e)

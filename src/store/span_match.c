@@ -39,10 +39,7 @@ struct verdict {
 	bool possible;
 	bool unsure;         /* a key may stand several times in such a row */
 	uint64_t in_columns; /* tags that the row's own value must answer */
-	/* Tags that the row's own value answers if it has one, and its resource has answered with
-	 * yes if not. */
-	uint64_t in_columns_or_resource;
-	uint64_t loose; /* tags whose key may be LOOSE, and so there twice */
+	uint64_t loose;      /* tags whose key may be LOOSE, and so there twice */
 };
 
 struct match {
@@ -69,7 +66,8 @@ struct match_room {
 	size_t words, tag_n;
 	uint64_t *sure, *unsure;
 	/* By tag: rows with the value, and, where they are asked for, with the key. */
-	uint64_t *has[MATCH_MAX_TAGS + 1], *present[MATCH_MAX_TAGS + 1];
+	uint64_t *has[MATCH_MAX_TAGS + 1];
+	uint64_t lists; /* tags of which some rows of `has` have a list, which may have it */
 	uint32_t *found, *rows; /* values, and the rows of values */
 	size_t found_capacity, row_capacity;
 };
@@ -85,7 +83,6 @@ struct match_room *match_room_free(struct match_room *room)
 		return NULL;
 	for (size_t i = 0; i < room->tag_n; i++) {
 		free(room->has[i]);
-		free(room->present[i]);
 	}
 	free(room->sure);
 	free(room->unsure);
@@ -143,7 +140,7 @@ static int ask_resources(struct match *m)
 			const struct attr *a =
 				batch_attr_find(b, b->resources[i].attrs, m->query->tags[k].key);
 
-			t->on_resource[i] = a && attr_is(b, a, t->value.text);
+			t->on_resource[i] = a && attr_has(b, a, t->value.text);
 		}
 	}
 	return 0;
@@ -164,6 +161,8 @@ static bool ask_tag(const struct match *m, const struct shape *s, size_t number,
 	const struct tag *t = &m->tags[number];
 	size_t places = 0;
 
+	if (t->on_resource[s->resource])
+		return true;
 	for (uint32_t i = 0; t->key != ABSENT && i < s->entry_n; i++)
 		if (entries[i].class != ENTRY_LOOSE && entries[i].key == t->key) {
 			last = &entries[i];
@@ -173,6 +172,10 @@ static bool ask_tag(const struct match *m, const struct shape *s, size_t number,
 		v->unsure = true; /* which one is the last is for the row to say */
 		return true;
 	}
+	if (last && last->type == VALUE_ARRAY) {
+		v->unsure = true; /* its elements are for the row to say */
+		return true;
+	}
 	if (last && last->class == ENTRY_FIXED)
 		return entry_equals(t, last);
 	if (last) {
@@ -180,13 +183,10 @@ static bool ask_tag(const struct match *m, const struct shape *s, size_t number,
 		return true;
 	}
 	if (s->loose_n == 0 || t->key == ABSENT)
-		return t->on_resource[s->resource];
+		return false;
 	if (s->loose_n > 1)
 		v->loose |= 1ULL << number;
-	if (t->on_resource[s->resource])
-		v->in_columns_or_resource |= 1ULL << number;
-	else
-		v->in_columns |= 1ULL << number;
+	v->in_columns |= 1ULL << number;
 	return true;
 }
 
@@ -213,9 +213,7 @@ static enum answer ask(struct match *m, uint32_t number)
 	if (!v.possible)
 		return ANSWER_NO;
 	m->verdicts[number] = v;
-	return v.in_columns | v.in_columns_or_resource ? ANSWER_COLUMNS
-	       : v.unsure                              ? ANSWER_UNSURE
-						       : ANSWER_YES;
+	return v.in_columns ? ANSWER_COLUMNS : v.unsure ? ANSWER_UNSURE : ANSWER_YES;
 }
 
 /* Can a row have the tag's value, whatever values such shapes have? */
@@ -376,9 +374,8 @@ static void ask_one(struct match *m, uint32_t shape, const struct shape_brief *b
 		a->settled = true;
 		return;
 	}
-	a->any |= v->in_columns | v->in_columns_or_resource;
+	a->any |= v->in_columns;
 	a->all &= v->in_columns;
-	a->keys |= v->in_columns_or_resource;
 }
 
 /* Has the group the shape?  Shapes are asked for in their order: *from is moved on. */
@@ -433,7 +430,7 @@ bool match_ask(struct match *m, const struct group_zone *zone, struct match_aske
 
 static int reserve(struct match_room *room, size_t tag_n, size_t words)
 {
-	uint64_t **sets[2 * (MATCH_MAX_TAGS + 1) + 2];
+	uint64_t **sets[MATCH_MAX_TAGS + 1 + 2];
 	size_t n = 0;
 
 	if (words <= room->words && tag_n <= room->tag_n)
@@ -442,10 +439,8 @@ static int reserve(struct match_room *room, size_t tag_n, size_t words)
 	tag_n = MAX(tag_n, room->tag_n);
 	sets[n++] = &room->sure;
 	sets[n++] = &room->unsure;
-	for (size_t i = 0; i < tag_n; i++) {
+	for (size_t i = 0; i < tag_n; i++)
 		sets[n++] = &room->has[i];
-		sets[n++] = &room->present[i];
-	}
 	room->tag_n = tag_n;
 	room->words = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -469,25 +464,6 @@ static void set_bit(uint64_t *words, uint32_t row)
 	words[row / 64] |= 1ULL << row % 64;
 }
 
-/* The rows with the key, where it matters whether they have it. */
-static int look_for_key(const struct tag *t, size_t number, struct segment_group *g, size_t words,
-			struct match_room *room)
-{
-	memset(room->present[number], 0, words * sizeof(uint64_t));
-	for (int type = VALUE_EMPTY; type <= VALUE_RAW_PAIR; type++) {
-		const struct group_column *c;
-		int r = group_column(g, LEVEL_BLOCK, t->key, (enum value_type)type, &c);
-
-		if (r == -ENOENT)
-			continue;
-		if (r < 0)
-			return r;
-		for (uint32_t i = 0; i < c->n; i++)
-			set_bit(room->present[number], c->rows[i]);
-	}
-	return 0;
-}
-
 static int mark_values(const struct tag *t, enum value_type type, struct segment_group *g,
 		       const uint32_t *values, uint32_t n, struct match_room *room, uint64_t *has)
 {
@@ -501,6 +477,22 @@ static int mark_values(const struct tag *t, enum value_type type, struct segment
 	for (uint32_t i = 0; i < n && r == 0; i++)
 		set_bit(has, room->rows[i]);
 	return r;
+}
+
+/* Rows with a list may have the value in it; they are asked themselves. */
+static int mark_lists(const struct tag *t, size_t number, struct segment_group *g,
+		      struct match_room *room)
+{
+	const struct group_column *c;
+	int r = group_column(g, LEVEL_BLOCK, t->key, VALUE_ARRAY, &c);
+
+	room->lists &= ~(1ULL << number);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	room->lists |= 1ULL << number;
+	for (uint32_t i = 0; i < c->n; i++)
+		set_bit(room->has[number], c->rows[i]);
+	return 0;
 }
 
 /* The rows with the value, from the group's columns of its key. */
@@ -537,28 +529,26 @@ static int look_for_value(const struct tag *t, size_t number, struct segment_gro
 		n = match_value_find(&t->value, c, room->found);
 		r = mark_values(t, numbers[i], g, room->found, n, room, has);
 	}
-	return r;
+	return r < 0 ? r : mark_lists(t, number, g, room);
 }
 
-/* Clears *sure where a key of the row is there twice and only the last counts. */
+/* Clears *sure where a key of the row is there twice and only the last counts, and where its value
+ * may be a list. */
 static int columns_agree(const struct match *m, const struct match_room *room,
 			 const struct verdict *v, struct segment_group *g, uint32_t row, bool *sure)
 {
-	for (uint64_t left = v->in_columns | v->in_columns_or_resource; left; left &= left - 1) {
+	for (uint64_t left = v->in_columns; left; left &= left - 1) {
 		int i = __builtin_ctzll(left);
 		uint32_t n = 0;
 		int r = 0;
 
-		if (!bit(room->has[i], row)) {
-			if (v->in_columns >> i & 1 || bit(room->present[i], row))
-				return 0;
-			continue;
-		}
+		if (!bit(room->has[i], row))
+			return 0;
 		if (v->loose >> i & 1)
 			r = group_row_loose(g, row, m->tags[i].key, &n);
 		if (r < 0)
 			return r;
-		*sure &= n <= 1;
+		*sure &= n <= 1 && !(room->lists >> i & 1);
 	}
 	return 1;
 }
@@ -613,7 +603,7 @@ static int judge_rows(const struct match *m, const struct match_room *room, stru
 
 /* Looks for the values of the tags. */
 static int look_at_columns(const struct match *m, struct match_room *room, struct segment_group *g,
-			   uint64_t tags, uint64_t keys, size_t words)
+			   uint64_t tags, size_t words)
 {
 	int r = 0;
 
@@ -621,8 +611,6 @@ static int look_at_columns(const struct match *m, struct match_room *room, struc
 		size_t i = (size_t)__builtin_ctzll(tags);
 
 		r = look_for_value(&m->tags[i], i, g, words, room);
-		if (r == 0 && keys >> i & 1)
-			r = look_for_key(&m->tags[i], i, g, words, room);
 	}
 	return r;
 }
@@ -770,7 +758,7 @@ int match_group(const struct match *m, struct match_room *room, struct segment_g
 		if (r <= 0)
 			return r;
 	}
-	r = look_at_columns(m, room, g, few ? a.any & ~a.all : a.any, a.keys, words);
+	r = look_at_columns(m, room, g, few ? a.any & ~a.all : a.any, words);
 	if (r == 0)
 		r = judge_rows(m, room, g, few ? room->has[__builtin_ctzll(a.all)] : NULL, &rows);
 	if (r == 0 && rows.any && asks_times(m->query))

@@ -31,7 +31,6 @@ bool match_possible(const struct match *m);
 /* What the shapes of a group ask of its columns. */
 struct match_asked {
 	uint64_t any, all; /* tags that some, that all of them need */
-	uint64_t keys;     /* tags of which it matters whether the key is there */
 	bool settled;      /* some shapes need no column */
 };
 

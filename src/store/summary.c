@@ -81,9 +81,10 @@ static bool has_tag(const struct batch *b, const struct event *e, const struct s
 {
 	const struct attr *a = batch_attr_find(b, e->attrs, tag->key);
 
-	if (!a)
-		a = batch_attr_find(b, b->resources[e->resource].attrs, tag->key);
-	return a && attr_is(b, a, tag->value);
+	if (a && attr_has(b, a, tag->value))
+		return true;
+	a = batch_attr_find(b, b->resources[e->resource].attrs, tag->key);
+	return a && attr_has(b, a, tag->value);
 }
 
 /* How long the row says that its block took; 0 where it does not. */
