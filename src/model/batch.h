@@ -271,15 +271,20 @@ static inline void batch_attr(struct batch *b, struct attr a)
 	b->attrs[b->attr_n++] = a;
 }
 
-/* The same, cleared and filled in place: the pointer is good until the next attribute is added, and
- * never NULL (after a failure it is one that nobody reads). */
-static inline struct attr *batch_attr_next(struct batch *b)
+/* The same, not cleared and filled in place, all 16 bytes of it: the pointer is good until the next
+ * attribute is added, and never NULL (after a failure it is one that nobody reads). */
+static inline struct attr *batch_attr_room(struct batch *b)
 {
-	struct attr *a;
-
 	if (__builtin_expect(b->attr_n == b->attr_capacity, 0) && !batch_grow_attrs(b))
 		b->attr_n--;
-	a = &b->attrs[b->attr_n++];
+	return &b->attrs[b->attr_n++];
+}
+
+/* The same, cleared. */
+static inline struct attr *batch_attr_next(struct batch *b)
+{
+	struct attr *a = batch_attr_room(b);
+
 	*a = (struct attr){0};
 	return a;
 }

@@ -171,7 +171,7 @@ static inline const uint8_t *span_start(struct otlp_decoder *d, const uint8_t *p
 	if (p[0] != PB_TAG(5, PB_BYTES) || name >= 0x80 || (size_t)(end - p) < 2 + name + 20 ||
 	    p >= d->wide_end)
 		return p;
-	e->name = otlp_text_alone(d, p + 2, name);
+	e->name = otlp_text(d, p + 2, name);
 	p += 2 + name;
 	if (p[0] == PB_TAG(6, PB_VARINT) && p[1] < 0x80) {
 		e->kind = p[1];

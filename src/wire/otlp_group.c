@@ -7,6 +7,11 @@
  * hostility. */
 #define ENTITY_KEYS_MAX 100000
 
+/* Strings that come again are as many as a request is long, about; and the table of them is cleared
+ * for each, which must not cost a small one more than its spans. */
+#define RECENTS_FIRST    256
+#define RECENT_PER_BYTES 32
+
 static uint32_t count_fields(struct slice bytes, uint32_t tag)
 {
 	struct pb_reader r = pb_open(bytes);
@@ -342,10 +347,23 @@ static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 	return finish_group(d, &unknown, error, r.bad, &b->resources[index].unknown_group);
 }
 
+/* Sets the table of recent strings up, in memory for OTLP_RECENTS. */
+static void recents_init(struct otlp_decoder *d, uint32_t *recents)
+{
+	size_t n = RECENTS_FIRST;
+
+	while (n < OTLP_RECENTS && n < d->body.n / RECENT_PER_BYTES)
+		n *= 2;
+	memset(recents, 0, n * sizeof(*recents));
+	d->recent = recents;
+	d->recent_shift = (unsigned)__builtin_clzll(n) + 1;
+}
+
 int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
 		       struct decode_tally *tally, struct error *error, otlp_member_decode *member)
 {
 	struct otlp_guess guesses[OTLP_GUESSES]; /* not cleared: d.known says which are set */
+	uint32_t recents[OTLP_RECENTS];
 	struct otlp_decoder d = {.batch = batch,
 				 .body = body,
 				 .tally = tally,
@@ -356,6 +374,7 @@ int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
 	struct pb_field f;
 	int result = 0;
 
+	recents_init(&d, recents);
 	d.wide_end = body.n > OTLP_PAIR_MAX + WIDE ? r.end - (OTLP_PAIR_MAX + WIDE) : r.at;
 	for (size_t i = 0; i < OTLP_STARTS; i++)
 		d.starts[i][0] = d.starts[i][1] = &d.nothing;

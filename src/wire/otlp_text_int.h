@@ -1,8 +1,9 @@
-/* wire/otlp_text_int.h - the code of a short string of the input, without hashing if it came
- * before.
+/* wire/otlp_text_int.h - the code of a short string of the input, without hashing it properly if it
+ * came before.
  *
- * The strings of a batch are a few that come again and again and many that come once.  The former
- * are found in a small table by their last bytes; a wrong entry costs one comparison. */
+ * The strings of a request come again and again, or once.  A table of codes tells, by the last
+ * bytes of a string, which one of the batch it may be; a wrong entry costs one comparison.  0 is a
+ * free entry, and stands for the empty string, whose code it is. */
 #ifndef CAUSET_WIRE_OTLP_TEXT_INT_H
 #define CAUSET_WIRE_OTLP_TEXT_INT_H
 
@@ -15,46 +16,59 @@ static inline bool otlp_text_same(const uint8_t *a, const uint8_t *b, size_t n, 
 	       (n <= WIDE || bytes_equal((const char *)a + WIDE, (const char *)b + WIDE, n - WIDE));
 }
 
-/* The entry that stands for the string, if any does. */
-static inline struct otlp_recent *otlp_text_recent(struct otlp_decoder *d, const uint8_t *p,
-						   size_t n)
+static inline uint64_t otlp_text_mix(uint64_t first, uint64_t last)
 {
-	uint64_t last = hash_load64((const char *)p + n - 8),
-		 before = hash_load64((const char *)p + n - 16);
-
-	return &d->recent[(last ^ (before << 29 | before >> 35)) * 0xa0761d6478bd642fULL >> 56];
+	return (last ^ (first << 29 | first >> 35)) * 0xa0761d6478bd642fULL;
 }
 
+/* A hash of the last 16 bytes of a string, or all if it has less, in arithmetic, where conditions
+ * would become branches.  Its upper bits are the best. */
+static inline uint64_t otlp_text_hash(const uint8_t *p, size_t n)
+{
+	size_t more = n - 16, far = more & ~(size_t)((ptrdiff_t)more >> 63);
+	uint64_t first = hash_load64((const char *)p + far),
+		 last = hash_load64((const char *)p + n - 8);
+	unsigned spare = (unsigned)((8 - n) * 8 & (size_t)((ptrdiff_t)(n - 8) >> 63)) & 63;
+
+	first <<= spare;
+	last >>= spare;
+	return otlp_text_mix(first, last);
+}
+
+extern const uint8_t otlp_text_back[OTLP_PAIR_MAX];
+
 /* Out of line, or it takes the registers of its callers. */
-uint32_t otlp_text_learn(struct batch *b, struct otlp_recent *r, const uint8_t *p, size_t n);
+uint32_t otlp_text_learn(struct batch *b, uint32_t *entry, const uint8_t *p, size_t n);
+
+static inline uint32_t otlp_text_find(struct otlp_decoder *d, uint64_t hash, const uint8_t *p,
+				      size_t n)
+{
+	uint32_t *entry = &d->recent[hash >> d->recent_shift], code = *entry;
+	struct batch *b = d->batch;
+	uint32_t from = b->offset[code];
+
+	return b->offset[code + 1] - from == n &&
+			       otlp_text_same(p, (const uint8_t *)b->text + from, n, wide_mask(n))
+		       ? code
+		       : otlp_text_learn(b, entry, p, n);
+}
 
 /* The code of a string of 0 to 127 bytes that begins before d->wide_end + 2, and behind the 16th
  * byte of the body. */
 static inline uint32_t otlp_text(struct otlp_decoder *d, const uint8_t *p, size_t n)
 {
-	struct otlp_recent *r = otlp_text_recent(d, p, n);
-
-	return r->length_1 == n + 1 && otlp_text_same(p, r->p, n, wide_mask(n))
-		       ? r->code
-		       : otlp_text_learn(d->batch, r, p, n);
+	return otlp_text_find(d, otlp_text_hash(p, n), p, n);
 }
 
-/* The same where what stands before the string is different every time. */
-static inline uint32_t otlp_text_alone(struct otlp_decoder *d, const uint8_t *p, size_t n)
+/* The same where the four bytes before the string tell no more than its length, as they do in an
+ * AnyValue in a KeyValue.  They may be hashed then, which saves to leave them out: so many bytes
+ * before the end of the string, by its length, the first word is loaded. */
+static inline uint32_t otlp_text_value(struct otlp_decoder *d, const uint8_t *p, size_t n)
 {
-	uint64_t first = hash_load64((const char *)p), last = hash_load64((const char *)p + n - 8);
-	struct otlp_recent *r;
+	uint64_t first = hash_load64((const char *)p + n - otlp_text_back[n]),
+		 last = hash_load64((const char *)p + n - 8);
 
-	if (n < 8) {
-		first = n ? first << (8 - n) * 8 : 0;
-		last = 0;
-	}
-	r = &d->recent[(last ^ (first << 29 | first >> 35)) * 0xa0761d6478bd642fULL >> 56];
-	return r->length_1 == n + 1 && otlp_text_same(p, r->p, n, wide_mask(n))
-		       ? r->code
-		       : otlp_text_learn(d->batch, r, p, n);
+	return otlp_text_find(d, otlp_text_mix(first, last), p, n);
 }
-
-_Static_assert(OTLP_RECENTS == 256, "otlp_text_recent() takes eight bits");
 
 #endif

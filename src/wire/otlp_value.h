@@ -15,7 +15,7 @@
 
 #define OTLP_GUESSES  256 /* powers of two */
 #define OTLP_STARTS   16
-#define OTLP_RECENTS  256
+#define OTLP_RECENTS  8192 /* at most */
 #define OTLP_HEADS    16
 #define OTLP_PAIR_MAX 128 /* a length that takes one byte, and as much as it can tell */
 
@@ -28,13 +28,6 @@ struct otlp_guess {
 	uint32_t mask;              /* wide_mask() of the bytes up to the end of the key */
 	uint32_t code;              /* of the key */
 	uint8_t n;                  /* how many bytes these are */
-};
-
-/* A string of the input that came more than once. */
-struct otlp_recent {
-	const uint8_t *p;
-	uint32_t length_1; /* its length and one; 0: there is none */
-	uint32_t code;
 };
 
 /* A resource of the input, and what else is said of its group. */
@@ -59,7 +52,8 @@ struct otlp_decoder {
 	struct otlp_guess *guesses; /* OTLP_GUESSES of them, by the last bits of the key's code, */
 	uint32_t known[OTLP_GUESSES]; /* and the code each is for; 0: it is not set */
 	struct otlp_guess nothing;    /* the guess that is never right */
-	struct otlp_recent recent[OTLP_RECENTS];
+	uint32_t *recent;             /* codes of strings, by wire/otlp_text_int.h: */
+	unsigned recent_shift;        /* 2 to the power of 64 minus this of them */
 	/* Collectors put many requests together, and the same few resources come in each. */
 	struct otlp_head heads[OTLP_HEADS];
 	size_t head_n; /* all that were noted; the last OTLP_HEADS are there */

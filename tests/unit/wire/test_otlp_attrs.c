@@ -3,6 +3,8 @@
  * nobody wants: both must say the same. */
 #include "t.h"
 
+#include <stdio.h>
+
 #include "base/rng.h"
 #include "batch_equal.h"
 #include "wire/codecs.h"
@@ -201,6 +203,32 @@ static void every_text_has_one_code_and_every_code_one_text(void **state)
 	}
 }
 
+/* In a long request, where strings drive each other out of what is remembered of them. */
+static void texts_stay_apart_however_many_they_are(void **state)
+{
+	enum { MANY = 20000 };
+	_cleanup_(buffer_done)
+	struct buffer out = {0};
+	_cleanup_(batch_unrefp)
+	struct batch *b = NULL;
+	struct rng rng = {5};
+	char text[32];
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(text, sizeof(text), "%u", (unsigned)rng_below(&rng, MANY));
+		put_string(&out, SLICE("number"), slice_cstr(text));
+	}
+	b = decode_both(buffer_get(&out));
+	assert_non_null(b);
+	assert_int_equal(b->attr_n, 3 * MANY);
+	for (size_t i = 0; i < b->attr_n; i++) {
+		if (i % MANY == 0)
+			rng = (struct rng){5};
+		snprintf(text, sizeof(text), "%u", (unsigned)rng_below(&rng, MANY));
+		assert_true(slice_eq(batch_text(b, b->attrs[i].string), slice_cstr(text)));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +236,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_every_size_arrive),
 		cmocka_unit_test(pairs_of_any_shape_are_read_the_same),
 		cmocka_unit_test(every_text_has_one_code_and_every_code_one_text),
+		cmocka_unit_test(texts_stay_apart_however_many_they_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
