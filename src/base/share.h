@@ -7,6 +7,8 @@
  *   nobody waits for a processor   questions take what they want
  *   what cannot wait does wait     their rate is halved, again and again, down to SHARE_LEAST; it
  *                                  grows when that is over
+ *   it waits and has little to do  questions take what they want: the machine is busy with
+ *                                  something else, and giving way would help nobody
  *
  * What cannot wait are threads that are watched: the kernel tells how long each was ready to run
  * and did not (/proc/self/task/ID/schedstat).  That takes in other processes, and the quota of a
@@ -30,6 +32,7 @@
 
 struct share_watched {
 	int fd;
+	bool tells;
 	int64_t ran_ns, waited_ns; /* when it was last looked at */
 };
 
@@ -41,7 +44,10 @@ struct share {
 	_Atomic int64_t looked_ns;
 	_Atomic int64_t light_ns;          /* when a question was at work that had taken little */
 	_Atomic uint64_t waits, waited_ns; /* of questions, ever */
-	atomic_flag looking;               /* guards the figures of: */
+	atomic_flag looking;               /* guards what follows but the count */
+	/* Of lately, ever less of what is longer ago; processor time of threads that tell. */
+	int64_t recent_ns, recent_told_ns;
+	bool told; /* some thread tells */
 	struct share_watched watched[SHARE_WATCHED_MOST];
 	_Atomic size_t watched_n;
 };
@@ -53,11 +59,16 @@ void share_done(struct share *s);
 /* Processors that this process may use, in thousandths: by its affinity and its control group. */
 unsigned share_processors(void);
 
-/* Watches the threads of this process that have this name now.  How many there are. */
-size_t share_watch(struct share *s, const char *name);
+/* Watches the threads of this process that have this name now.  How many there are.  `tells`: how
+ * much they do says how much there is to do; where none does, there always is. */
+size_t share_watch(struct share *s, const char *name, bool tells);
 
 /* Looks, if it is time, who has waited. */
 void share_look(struct share *s, int64_t now_ns);
+
+/* Is there enough to do for waits to matter?  Of wall_ns, threads that tell ran so long, and all of
+ * those that are watched wanted to. */
+bool share_heeds(struct share *s, int64_t wall_ns, int64_t told_ns, int64_t wanted_ns);
 
 /* What a look does: of wall_ns, threads that are watched ran and waited so long. */
 void share_adjust(struct share *s, int64_t wall_ns, int64_t ran_ns, int64_t waited_ns);

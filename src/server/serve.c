@@ -93,7 +93,10 @@ static void server_done(struct server *s)
 static int network_start(struct server *s, struct error *error)
 {
 	/* Those there is one of first: many loops would leave them no room. */
-	static const char *const urgent[] = {"log", "flusher", "network"};
+	static const struct {
+		const char *name;
+		bool tells; /* how much comes in */
+	} urgent[] = {{"log", true}, {"flusher", false}, {"network", false}};
 	const struct config *c = s->config;
 	struct http_server_options options = {
 		.listeners = s->listeners.rows,
@@ -115,7 +118,7 @@ static int network_start(struct server *s, struct error *error)
 	listeners_taken(&s->listeners); /* the server closes them, whatever happens */
 	/* What spans go through on their way in: questions give way to it. */
 	for (size_t i = 0; i < ARRAY_SIZE(urgent); i++)
-		share_watch(&s->share, urgent[i]);
+		share_watch(&s->share, urgent[i].name, urgent[i].tells);
 	return r;
 }
 

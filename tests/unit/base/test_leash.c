@@ -53,6 +53,34 @@ static void what_wants_little_or_does_not_wait_limits_nothing(void **state)
 	assert_false(share_is_limited(&s));
 }
 
+static void waits_matter_where_there_is_something_to_do(void **state)
+{
+	struct share s;
+
+	share_init(&s, 2000, 0);
+	/* Nobody tells. */
+	assert_true(share_heeds(&s, WALL, 0, 0));
+	share_init(&s, 2000, 0);
+	s.told = true;
+	/* Woken up now and then, and kept waiting by other processes. */
+	for (int i = 0; i < 100; i++)
+		assert_false(share_heeds(&s, WALL, i % 5 < 4 ? 0 : WALL / 100, WALL / 2));
+	/* One that is kept from all it wants to do has it. */
+	assert_true(share_heeds(&s, WALL, 0, WALL));
+	/* It begins, and it matters at once; and not long after it has ended. */
+	assert_true(share_heeds(&s, WALL, WALL / 50, WALL / 2));
+	assert_true(share_heeds(&s, WALL, WALL / 4, WALL / 2));
+	for (int i = 0; i < 20; i++)
+		assert_true(share_heeds(&s, WALL, WALL / 90, WALL / 2));
+	for (int i = 0; i < 30; i++)
+		share_heeds(&s, WALL, 0, WALL / 2);
+	assert_false(share_heeds(&s, WALL, 0, WALL / 2));
+	/* An hour in which nobody looked is one look. */
+	assert_false(share_heeds(&s, 3600 * NS_PER_S, NS_PER_S, NS_PER_S));
+	assert_false(share_heeds(&s, WALL, 0, WALL / 2));
+	assert_true(share_heeds(&s, WALL, WALL / 2, WALL / 2));
+}
+
 /* Limited to the least, with nothing left. */
 static void share_used_up(struct share *s, int64_t now)
 {
@@ -134,7 +162,7 @@ static void threads_are_watched_by_their_names(void **state)
 	struct share s;
 
 	share_init(&s, 1000, clock_mono_ns());
-	assert_int_equal(share_watch(&s, "nobody"), 0);
+	assert_int_equal(share_watch(&s, "nobody", false), 0);
 	CPU_ZERO(&one);
 	assert_int_equal(sched_getaffinity(0, sizeof(one), &one), 0);
 	for (int i = 0, first = -1; i < CPU_SETSIZE; i++)
@@ -149,7 +177,7 @@ static void threads_are_watched_by_their_names(void **state)
 	}
 	while (atomic_load(&busy.ready) < N)
 		sched_yield();
-	if (share_watch(&s, "urgent") < N) {
+	if (share_watch(&s, "urgent", true) < N) {
 		atomic_store(&busy.stop, true);
 		for (int i = 0; i < N; i++)
 			pthread_join(threads[i], NULL);
@@ -341,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_watched_and_waits_halves_the_rate_down_to_the_least),
 		cmocka_unit_test(what_wants_little_or_does_not_wait_limits_nothing),
+		cmocka_unit_test(waits_matter_where_there_is_something_to_do),
 		cmocka_unit_test(questions_get_their_share_over_time_and_no_more),
 		cmocka_unit_test(one_that_took_much_leaves_some_to_the_others),
 		cmocka_unit_test(one_that_took_much_lets_light_ones_pass),
