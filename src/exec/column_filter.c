@@ -341,9 +341,6 @@ int column_filter_few(struct column_filter *f, struct column_group *g, uint8_t a
 			return 0;
 		if (leaf_types[i] != VALUE_STRING)
 			g->few_leaf = COLUMN_SLOTS_MOST;
-		/* Shapes of all rows are needed for these: not part by part, then. */
-		if (r == 0)
-			r = column_group_indices(g);
 		if (r == 0)
 			r = group_value_rows(g->group, LEVEL_BLOCK, key, leaf_types[i], values, k,
 					     more);

@@ -102,11 +102,7 @@ static int need_pieces(struct column_group *g)
 
 static int need_firsts(struct column_group *g)
 {
-	const int64_t *starts, *durations;
-
-	if (g->firsts)
-		return 0;
-	return group_piece_times(g->group, &starts, &durations, &g->firsts, &g->piece_n);
+	return g->firsts ? 0 : group_piece_firsts(g->group, &g->firsts, &g->piece_n);
 }
 
 int column_group_piece(struct column_group *g, uint32_t row, uint32_t *ret_piece)

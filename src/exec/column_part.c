@@ -126,7 +126,7 @@ static int see_few(struct column_worker *w)
 	r = column_filter_few(&w->filter, g, always);
 	if (r <= 0 || g->few_n == 0)
 		return r > 0 ? FEW_DONE : r;
-	r = column_group_indices(g);
+	r = group_few_indices(g->group, g->few, g->few_n, &g->indices);
 	if (r == 0 && (w->check_times || w->scan->durations))
 		r = column_group_times(g);
 	if (r == 0)

@@ -136,6 +136,13 @@ int column_encode_i64(struct column_codec *c, const int64_t *values, size_t n, s
 				      NULL, out);
 }
 
+int column_encode_i64_apart(struct column_codec *c, const int64_t *values, size_t n,
+			    struct buffer *out)
+{
+	return column_integers_encode(c, (const uint64_t *)values, n, COLUMN_SIGNED | COLUMN_APART,
+				      DEPTH_TOP, NULL, out);
+}
+
 int column_encode_i64_in(struct column_codec *c, const int64_t *values, size_t n,
 			 const uint32_t *contexts, uint32_t context_n, struct buffer *out)
 {

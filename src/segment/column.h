@@ -94,12 +94,27 @@ void column_models_done(struct column_models *m);
 void column_codec_models(struct column_codec *c, const struct column_models *m,
 			 const uint32_t *names);
 
+/* --- where decoding may begin ---
+ *
+ * Numbers in contexts can only be decoded one after the other, from the start of the block or from
+ * a restart.  Restarts of the next block, ascending, by value: what is too close to the one before,
+ * or too many, is left out.  Until it is called again with none. */
+void column_codec_restarts(struct column_codec *c, const uint32_t *at, uint32_t n);
+
+/* The first value whose context must be known to decode a value of such a block of n. */
+size_t column_contexts_from(struct slice block, size_t n, size_t value);
+
 /* --- integers: times, durations, distances, sizes ---
  *
  * Wraps around where it must, so any 64-bit value is welcome; i64 orders values as signed ones. */
 int column_encode_u64(struct column_codec *c, const uint64_t *values, size_t n, struct buffer *out);
 int column_encode_i64(struct column_codec *c, const int64_t *values, size_t n, struct buffer *out);
 int column_encode_u32(struct column_codec *c, const uint32_t *values, size_t n, struct buffer *out);
+
+/* The same where a few of many values will be asked for: a form that gives them alone is taken if
+ * it is at most a quarter larger than the smallest. */
+int column_encode_i64_apart(struct column_codec *c, const int64_t *values, size_t n,
+			    struct buffer *out);
 
 int column_decode_u64(struct column_codec *c, struct slice block, size_t n, uint64_t *out);
 int column_decode_i64(struct column_codec *c, struct slice block, size_t n, int64_t *out);
@@ -139,6 +154,27 @@ struct column_range {
 int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t n,
 			     const uint32_t *contexts, uint32_t context_n,
 			     const struct column_range *ranges, size_t range_n, uint64_t *out);
+
+/* Bytes of a block that decoding a part of its values needs: the first `head` of them, and from …
+ * to - 1. */
+struct column_need {
+	size_t head, from, to;
+};
+
+/* What that is for integers and codes; `head`: as many of the block's first bytes as are there.
+ * False: all of it, or it cannot be said. */
+bool column_part_bytes(struct slice head, size_t n, struct column_range part,
+		       struct column_need *ret_need);
+
+/* A block of n values of a fixed width that has so many bytes is a byte and the values as they are.
+ */
+static inline size_t column_raw_bytes(size_t n, size_t width)
+{
+	return 1 + n * width;
+}
+
+/* Are a part of its integers or codes decoded without the others? */
+bool column_gives_parts(struct slice block);
 
 /* Must the contexts of a block's values be known? */
 bool column_has_contexts(struct slice block);

@@ -21,7 +21,7 @@
 
 #define SCALE_BITS  COLUMN_SCALE_BITS
 #define SCALE       COLUMN_SCALE
-#define STATES      4
+#define STATES      COLUMN_STATES
 #define LOWEST      (1u << 16) /* of a state */
 #define MAX_TABLES  192
 #define OWN_TABLES  64  /* as many contexts may have their own … */
@@ -194,12 +194,31 @@ void column_table_write(const struct column_share *shares, struct buffer *out)
 	}
 }
 
+/* What a decoder has that comes to a restart; of the words only their place is known so far. */
+static void note_restart(struct column_restart *r, const uint32_t *states, size_t word)
+{
+	memcpy(r->states, states, sizeof(r->states));
+	r->words = (uint32_t)word;
+}
+
+static void count_restarts(struct column_codec *c, const uint8_t *symbols, size_t first_word)
+{
+	uint32_t escapes = 0, at = 0;
+
+	for (uint32_t k = 0; k < c->restart_n; k++) {
+		for (; at < c->restarts[k].at; at++)
+			escapes += symbols[at] == COLUMN_ESCAPE;
+		c->restarts[k].escapes = escapes;
+		c->restarts[k].words -= (uint32_t)first_word;
+	}
+}
+
 int column_symbols_write(struct column_codec *c, const struct column_share (*shares)[SYMBOLS],
 			 const uint8_t *numbers, const uint8_t *symbols, size_t n,
 			 const uint32_t *contexts, struct buffer *out)
 {
 	uint16_t *words = column_scratch(c, SLOT_STEPS, n * sizeof(*words)), *at = words + n;
-	uint32_t states[STATES] = {LOWEST, LOWEST, LOWEST, LOWEST};
+	uint32_t states[STATES] = {LOWEST, LOWEST, LOWEST, LOWEST}, next = c->restart_n;
 
 	if (!words)
 		return -ENOMEM;
@@ -213,7 +232,10 @@ int column_symbols_write(struct column_codec *c, const struct column_share (*sha
 		}
 		states[i % STATES] =
 			(x / share.frequency << SCALE_BITS) + x % share.frequency + share.before;
+		if (next > 0 && c->restarts[next - 1].at == i)
+			note_restart(&c->restarts[--next], states, (size_t)(at - words));
 	}
+	count_restarts(c, symbols, (size_t)(at - words));
 	column_write_varint(out, (uint64_t)(words + n - at));
 	buffer_append(out, states, sizeof(states));
 	buffer_append(out, at, (size_t)(words + n - at) * sizeof(*at));
@@ -289,82 +311,106 @@ static inline uint8_t step(const struct column_table *t, uint32_t *state, const 
 	return symbol;
 }
 
-/* The first `count` symbols; `at` … `end` are the words, as bytes.  If they are all that there are,
- * nothing may be left. */
-static int read_symbols(const struct column_table *tables, const uint8_t *numbers, size_t count,
-			bool all, const uint32_t *contexts, const uint8_t *at, const uint8_t *end,
+/* Symbols first … end - 1; *words moves behind those that they took. */
+static int read_symbols(const struct column_symbols *s, size_t first, size_t end,
+			const uint32_t *contexts, uint32_t *states, const uint8_t **words,
 			uint8_t *out)
 {
-	uint32_t states[STATES];
-	size_t i = 0;
+	const uint8_t *at = *words, *last = s->words.end, *numbers = s->numbers;
+	const struct column_table *tables = s->tables;
+	size_t i = first;
 
-	memcpy(states, at, sizeof(states));
-	at += sizeof(states);
 	/* While there is a word for each of the next four, none needs to be looked for. */
-	for (; i + STATES <= count && (size_t)(end - at) >= STATES * 2; i += STATES)
+	for (; i + STATES <= end && (size_t)(last - at) >= STATES * 2; i += STATES)
 		for (unsigned k = 0; k < STATES; k++)
 			out[i + k] = step(&tables[numbers[contexts[i + k]]], &states[k], &at);
-	for (; i < count; i++) { /* the last few */
+	for (; i < end; i++) { /* the last few */
 		uint8_t copy[2] = {0};
 		const uint8_t *from = copy;
 
-		if (end - at >= 2)
+		if (last - at >= 2)
 			memcpy(copy, at, sizeof(copy));
 		out[i] = step(&tables[numbers[contexts[i]]], &states[i % STATES], &from);
 		if (from == copy)
 			continue;
-		if (end - at < 2)
+		if (last - at < 2)
 			return -EBADMSG;
 		at += sizeof(copy);
 	}
-	if (!all)
+	*words = at;
+	return 0;
+}
+
+int column_symbols_open(struct column_reader *r, size_t n, struct column_symbols *s)
+{
+	uint64_t words;
+
+	if (!column_read_varint(r, &words) || words > n ||
+	    !column_read_block(r, STATES * sizeof(uint32_t) + words * sizeof(uint16_t), &s->words))
+		return -EBADMSG;
+	return 0;
+}
+
+int column_symbols_read(const struct column_symbols *s, const struct column_restarts *restarts,
+			uint32_t i, size_t n, size_t end, const uint32_t *contexts, uint8_t *out)
+{
+	const struct column_restart *from = &restarts->rows[i], *next = from + 1;
+	const uint8_t *first = s->words.p + sizeof(from->states), *at;
+	uint32_t states[STATES];
+	int e;
+
+	if ((size_t)(s->words.end - first) / sizeof(uint16_t) < from->words)
+		return -EBADMSG;
+	at = first + from->words * sizeof(uint16_t);
+	memcpy(states, i == 0 ? s->words.p : (const uint8_t *)from->states, sizeof(states));
+	e = read_symbols(s, from->at, end, contexts, states, &at, out);
+	if (e < 0)
+		return e;
+	if (i + 1 < restarts->n && end == next->at)
+		return memcmp(states, next->states, sizeof(states)) == 0 &&
+				       at == first + next->words * sizeof(uint16_t)
+			       ? 0
+			       : -EBADMSG;
+	if (end < n)
 		return 0;
 	for (unsigned k = 0; k < STATES; k++)
 		if (states[k] != LOWEST)
 			return -EBADMSG;
-	return at == end ? 0 : -EBADMSG;
+	return at == s->words.end ? 0 : -EBADMSG;
 }
 
-int column_symbols_read(struct column_reader *r, const struct column_table *tables,
-			const uint8_t *numbers, size_t n, size_t count, const uint32_t *contexts,
-			uint8_t *out)
+int column_classes_open(struct column_codec *c, struct column_reader *r, size_t n,
+			const struct column_context *context, struct column_symbols *ret_symbols)
 {
-	struct column_reader part;
-	uint64_t words;
-
-	if (!column_read_varint(r, &words) || words > n ||
-	    !column_read_block(r, STATES * sizeof(uint32_t) + words * sizeof(uint16_t), &part))
-		return -EBADMSG;
-	return read_symbols(tables, numbers, count, count == n, contexts, part.p, part.end, out);
-}
-
-int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
-			const struct column_context *context, uint8_t *out)
-{
+	struct column_symbols s = {.all_numbers = true};
 	uint64_t contexts, tables;
 	const uint8_t *numbers;
 	struct decoder *d;
-	uint8_t *room;
 	int e = 0;
 
 	if (!context || !context->of || !column_read_varint(r, &contexts) ||
 	    contexts != context->count)
 		return -EBADMSG;
-	room = column_scratch(c, SLOT_TABLE, contexts);
-	if (!room)
+	s.numbers = column_scratch(c, SLOT_TABLE, contexts);
+	if (!s.numbers)
 		return -ENOMEM;
-	numbers = column_read_stream(c, r, contexts, room);
+	numbers = column_read_stream(c, r, contexts, s.numbers);
 	if (!numbers || !column_read_varint(r, &tables) || tables == 0 || tables > MAX_TABLES)
 		return -EBADMSG;
 	for (size_t k = 0; k < contexts; k++)
 		if (numbers[k] >= tables)
 			return -EBADMSG;
+	if (numbers != s.numbers)
+		memcpy(s.numbers, numbers, contexts);
 	d = column_scratch(c, SLOT_MODES, sizeof(*d) + tables * sizeof(d->rows[0]));
 	if (!d)
 		return -ENOMEM;
 	for (uint64_t t = 0; e == 0 && t < tables; t++)
 		e = column_table_read(r, &d->rows[t]);
-	if (e < 0)
-		return e;
-	return column_symbols_read(r, d->rows, numbers, n, count, context->of, out);
+	s.tables = d->rows;
+	if (e == 0)
+		e = column_symbols_open(r, n, &s);
+	if (e == 0)
+		*ret_symbols = s;
+	return e;
 }

@@ -40,6 +40,7 @@ int column_encode_fixed(struct column_codec *c, const void *values, size_t width
 {
 	const uint8_t *from = values;
 	uint8_t *plane;
+	size_t before;
 	int r = 0;
 
 	if (n > COLUMN_MAX_VALUES || width == 0 || width > COLUMN_MAX_WIDTH)
@@ -54,13 +55,20 @@ int column_encode_fixed(struct column_codec *c, const void *values, size_t width
 	plane = column_scratch(c, SLOT_CLASSES, n);
 	if (!plane)
 		return -ENOMEM;
+	before = out->n;
 	buffer_byte(out, COLUMN_COLUMNS);
 	for (size_t b = 0; r == 0 && b < width; b++) {
 		for (size_t i = 0; i < n; i++)
 			plane[i] = from[i * width + b];
 		r = column_write_stream(c, plane, n, out);
 	}
-	return r;
+	/* What is no smaller is raw: readers know a raw block by its size. */
+	if (r == 0 && out->n - before >= column_raw_bytes(n, width)) {
+		out->n = before;
+		buffer_byte(out, COLUMN_RAW);
+		buffer_append(out, values, n * width);
+	}
+	return r == 0 && out->failed ? -ENOMEM : r;
 }
 
 static bool ranges_valid(size_t n, const struct column_range *ranges, size_t range_n)

@@ -21,6 +21,7 @@
  *   DECIMAL u8 digits, block                                     doubles: value / 10^digits
  *   DOUBLE  block                                                doubles: their bits
  *   LOGM    varint model, varint, classes that it does not have, classes by context, bits
+ *   LOGC_AT, LOGM_AT   restarts (column_restart.c), then as LOGC or LOGM
  *
  * A block of no values is empty. */
 #ifndef CAUSET_SEGMENT_COLUMN_INT_H
@@ -54,6 +55,8 @@ enum column_form {
 	COLUMN_DECIMAL,
 	COLUMN_DOUBLE,
 	COLUMN_LOGM,
+	COLUMN_LOGC_AT, /* LOGC and LOGM with restarts in front */
+	COLUMN_LOGM_AT,
 	COLUMN_FORMS
 };
 
@@ -113,6 +116,23 @@ struct model_slots {
 	size_t capacity;
 };
 
+/* Where decoding may begin: this many values, words, escapes and bits are before. */
+#define COLUMN_STATES        4
+#define COLUMN_RESTARTS      32   /* of a block */
+#define COLUMN_RESTART_LEAST 4000 /* values between two */
+struct column_restart {
+	uint32_t at; /* a multiple of COLUMN_STATES */
+	uint32_t words, escapes;
+	uint64_t bits;
+	uint32_t states[COLUMN_STATES];
+};
+
+/* Of a block that is read; the first one is its start. */
+struct column_restarts {
+	uint32_t n;
+	struct column_restart rows[COLUMN_RESTARTS + 1];
+};
+
 struct column_codec {
 	struct class_facts classes[256];
 	ZSTD_CCtx *compressor;
@@ -124,7 +144,9 @@ struct column_codec {
 	struct column_learner *learner;
 	const struct column_models *models;
 	struct model_slots model_slots[MODEL_SLOTS];
-	const uint32_t *names; /* of contexts, for these two */
+	const uint32_t *names;                           /* of contexts, for these two */
+	struct column_restart restarts[COLUMN_RESTARTS]; /* of the next block by context */
+	uint32_t restart_n;
 };
 
 /* `size` bytes that live until the slot is asked for again, or NULL. */
@@ -196,7 +218,20 @@ enum column_integer_flag {
 	COLUMN_SIGNED = 1, /* order of the values */
 	COLUMN_CODES = 2,  /* weigh LZ */
 	COLUMN_BITS64 = 4, /* bits of doubles: weigh PLANES in any case */
+	COLUMN_APART = 8,  /* prefer FOR, which gives any value alone */
 };
+
+/* Are numbers cut into classes, and these coded by context?  By what was learnt? */
+static inline bool form_by_context(uint8_t form)
+{
+	return form == COLUMN_LOGC || form == COLUMN_LOGM || form == COLUMN_LOGC_AT ||
+	       form == COLUMN_LOGM_AT;
+}
+
+static inline bool form_is_learnt(uint8_t form)
+{
+	return form == COLUMN_LOGM || form == COLUMN_LOGM_AT;
+}
 
 /* How deep inside another block a block stands, and so which forms it may have. */
 enum column_depth { DEPTH_TOP, DEPTH_SCALED, DEPTH_PART };
@@ -251,10 +286,36 @@ int column_symbols_write(struct column_codec *c,
 			 const struct column_share (*shares)[COLUMN_SYMBOLS],
 			 const uint8_t *numbers, const uint8_t *symbols, size_t n,
 			 const uint32_t *contexts, struct buffer *out);
-/* The first `count` of n. */
-int column_symbols_read(struct column_reader *r, const struct column_table *tables,
-			const uint8_t *numbers, size_t n, size_t count, const uint32_t *contexts,
-			uint8_t *out);
+
+/* Symbols of a block, ready to be decoded from any restart. */
+struct column_symbols {
+	const struct column_table *tables;
+	uint8_t *numbers;             /* of contexts */
+	struct column_reader words;   /* with the states before them */
+	struct column_reader escapes; /* LOGM */
+	const struct column_model *model;
+	struct model_slots *slots;
+	bool all_numbers; /* every context has its */
+};
+
+/* Takes what stands in front of the bits. */
+int column_symbols_open(struct column_reader *r, size_t n, struct column_symbols *s);
+
+/* Symbols from restart i on, up to `end`, which is not behind the next restart: into out[value].
+ * At the next restart, and at the end of the block, all must be as it says. */
+int column_symbols_read(const struct column_symbols *s, const struct column_restarts *restarts,
+			uint32_t i, size_t n, size_t end, const uint32_t *contexts, uint8_t *out);
+
+/* --- where decoding may begin (column_restart.c) --- */
+
+/* Bits before each, once the classes of the block are known. */
+void column_restarts_bits(struct column_codec *c, const uint8_t *classes, size_t n);
+/* Puts them at a place in `out`, in front of what was written behind it. */
+void column_restarts_write(const struct column_codec *c, size_t place, struct buffer *out);
+int column_restarts_read(struct column_reader *r, enum column_form form, size_t n,
+			 struct column_restarts *ret_restarts);
+/* The last one that is not behind a value. */
+uint32_t column_restarts_find(const struct column_restarts *r, size_t value);
 
 /* --- classes by what was learnt from earlier blocks (column_model.c, column_learn.c) --- */
 
@@ -266,13 +327,17 @@ double column_learnt_cost(const struct column_codec *c, const uint8_t *classes, 
 			  const struct column_context *context);
 int column_learnt_write(struct column_codec *c, const uint8_t *classes, size_t n,
 			const struct column_context *context, struct buffer *out);
-/* The first `count` of n. */
-int column_learnt_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
-		       const struct column_context *context, uint8_t *out);
+int column_learnt_open(struct column_codec *c, struct column_reader *r, size_t n,
+		       const struct column_context *context, struct column_symbols *ret_symbols);
+/* Makes sure of the tables of values first … end - 1. */
+int column_learnt_tables(const struct column_codec *c, struct column_symbols *s, size_t first,
+			 size_t end, const struct column_context *context);
+/* Classes that the tables do not have, in the place of COLUMN_ESCAPE. */
+int column_learnt_escapes(const struct column_symbols *s, const struct column_restarts *restarts,
+			  uint32_t i, size_t n, size_t end, uint8_t *classes);
 
-/* The first `count` of n. */
-int column_classes_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
-			const struct column_context *context, uint8_t *out);
+int column_classes_open(struct column_codec *c, struct column_reader *r, size_t n,
+			const struct column_context *context, struct column_symbols *ret_symbols);
 
 void column_log_init(struct column_codec *c);
 int column_log_write(struct column_codec *c, size_t n, const struct column_context *context,

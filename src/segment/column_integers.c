@@ -17,6 +17,7 @@
 #define LOG_BITS         6    /* below this many bits a value FOR is as good as LOG */
 #define DICT_REPEATS     2    /* a sampled value occurs this often, or no dictionary is tried */
 #define FOR_HEAD         12   /* bytes before the bits, at most */
+#define APART_SHARE      4    /* COLUMN_APART: at most so much larger */
 #define SAMPLE_CODES     1024 /* codes looked at before zstd is asked */
 #define SLOTS_CODES_BITS 12
 #define SLOTS_CODES      (1u << SLOTS_CODES_BITS)
@@ -465,7 +466,7 @@ int column_integers_encode(struct column_codec *c, const uint64_t *values, size_
 	struct job j = {c, values, n, flags, depth, context, out, .hint = hint_next(c, depth)};
 	struct choice plain;
 	uint64_t factor;
-	size_t before;
+	size_t before, size, most;
 	int r;
 
 	if (n == 0)
@@ -490,10 +491,15 @@ int column_integers_encode(struct column_codec *c, const uint64_t *values, size_
 	r = write_as_before(&j, &plain);
 	if (r == 0)
 		r = write_best(&j, plain);
-	if (r >= 0 &&
-	    out->n - before > bitpack_size(n, bitpack_width(j.outline.range)) + FOR_HEAD) {
-		out->n = before; /* an estimate was too good to be true */
+	size = bitpack_size(n, bitpack_width(j.outline.range)) + FOR_HEAD;
+	most = out->n - before;
+	if (flags & COLUMN_APART)
+		most += most / APART_SHARE;
+	if (r >= 0 && most > size) {
+		out->n = before; /* an estimate was too good to be true, or the gain is too small */
 		r = write_for(values, n, &j.outline, out);
+		if (flags & COLUMN_APART)
+			hint_set(&j, COLUMN_FOR);
 	}
 	return r < 0 ? r : out->failed ? -ENOMEM : 0;
 }

@@ -136,7 +136,7 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 		return read_for(&r, n, first, count, out);
 	if (form == COLUMN_DELTA && first == 0)
 		return read_delta(&r, n, count, out);
-	if (form == COLUMN_LOG || form == COLUMN_LOGC || form == COLUMN_LOGM)
+	if (form == COLUMN_LOG || form_by_context(form))
 		return column_log_read(c, &r, n, first, count, context, out);
 	if (form == COLUMN_SCALED)
 		return depth != DEPTH_TOP ? -EBADMSG
@@ -156,10 +156,65 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 
 /* --- several parts --- */
 
+/* Classes by context: what stands before the bits, and the bits from one restart to another. */
+static bool log_bytes(struct column_reader r, const uint8_t *block, size_t n,
+		      struct column_range part, struct column_need *ret_need)
+{
+	struct column_restarts restarts;
+	struct column_symbols symbols;
+	struct column_reader escapes;
+	uint64_t model, escaped;
+	uint32_t last;
+
+	if (column_restarts_read(&r, COLUMN_LOGM_AT, n, &restarts) < 0 ||
+	    !column_read_varint(&r, &model) || !column_read_varint(&r, &escaped) ||
+	    !column_read_block(&r, escaped, &escapes) || column_symbols_open(&r, n, &symbols) < 0)
+		return false;
+	last = column_restarts_find(&restarts, part.first + part.count - 1) + 1;
+	*ret_need = (struct column_need){.head = (size_t)(r.p - block)};
+	ret_need->from = ret_need->head +
+			 restarts.rows[column_restarts_find(&restarts, part.first)].bits / 8;
+	ret_need->to = last == restarts.n ? SIZE_MAX
+					  : ret_need->head + restarts.rows[last].bits / 8 + 1 +
+						    sizeof(uint64_t);
+	return true;
+}
+
+bool column_part_bytes(struct slice head, size_t n, struct column_range part,
+		       struct column_need *ret_need)
+{
+	struct column_reader r = column_reader_of(head);
+	const uint8_t *block = r.p;
+	uint64_t base;
+	uint8_t form, bits;
+	size_t at;
+
+	if (part.count == 0 || part.first > n || part.count > n - part.first ||
+	    n > COLUMN_MAX_VALUES || !column_read_byte(&r, &form))
+		return false;
+	*ret_need = (struct column_need){0};
+	if (form == COLUMN_CONST)
+		return true;
+	if (form == COLUMN_LOGM_AT)
+		return log_bytes(r, block, n, part, ret_need);
+	if (form != COLUMN_FOR || !column_read_byte(&r, &bits) || !column_read_varint(&r, &base))
+		return false;
+	/* Bits are taken out of whole words, a part of which may be of others. */
+	at = (size_t)(r.p - block);
+	*ret_need = (struct column_need){.from = at + part.first * bits / 8,
+					 .to = at + ((part.first + part.count) * bits + 7) / 8 +
+					       sizeof(uint64_t)};
+	return true;
+}
+
+bool column_gives_parts(struct slice block)
+{
+	return block.n > 0 && (block.p[0] == COLUMN_CONST || block.p[0] == COLUMN_FOR);
+}
+
 bool column_has_contexts(struct slice block)
 {
-	return block.n > 0 && (block.p[0] == COLUMN_LOGC || block.p[0] == COLUMN_LOGM ||
-			       block.p[0] == COLUMN_SCALED);
+	return block.n > 0 && (form_by_context((uint8_t)block.p[0]) || block.p[0] == COLUMN_SCALED);
 }
 
 /* One behind the other, each by itself. */
@@ -194,7 +249,7 @@ int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t 
 		return 0;
 	if (!column_read_byte(&r, &form))
 		return -EBADMSG;
-	if (form == COLUMN_LOG || form == COLUMN_LOGC || form == COLUMN_LOGM)
+	if (form == COLUMN_LOG || form_by_context(form))
 		return column_log_ranges(c, &r, n, ranges, range_n, &context, out);
 	if (range_n == 1 || form == COLUMN_CONST || form == COLUMN_FOR || form == COLUMN_SCALED)
 		return read_apart(c, block, n, &context, ranges, range_n, out);

@@ -160,14 +160,25 @@ int column_log_write(struct column_codec *c, size_t n, const struct column_conte
 {
 	const uint8_t *classes = (const uint8_t *)c->scratch[SLOT_CLASSES].p;
 	bool related = context_pays(context, n);
+	enum column_form form;
+	bool restarts;
+	size_t place;
 	int r;
 
-	buffer_byte(out, !related ? COLUMN_LOG : c->learner ? COLUMN_LOGM : COLUMN_LOGC);
+	column_restarts_bits(c, classes, n);
+	restarts = related && c->restart_n > 0;
+	form = !related     ? COLUMN_LOG
+	       : c->learner ? (restarts ? COLUMN_LOGM_AT : COLUMN_LOGM)
+			    : (restarts ? COLUMN_LOGC_AT : COLUMN_LOGC);
+	buffer_byte(out, (char)form);
+	place = out->n;
 	r = !related     ? column_write_stream(c, classes, n, out)
 	    : c->learner ? column_learnt_write(c, classes, n, context, out)
 			 : column_classes_write(c, classes, n, context, out);
 	if (r < 0)
 		return r;
+	if (restarts)
+		column_restarts_write(c, place, out);
 	buffer_append(out, c->scratch[SLOT_BITS].p, c->scratch[SLOT_BITS].n);
 	return out->failed ? -ENOMEM : 0;
 }
@@ -228,30 +239,17 @@ static size_t skip_bits(const struct class_facts *facts, const uint8_t *classes,
 	return bits;
 }
 
-int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
-		      const struct column_range *ranges, size_t range_n,
-		      const struct column_context *context, uint64_t *out)
+/* Classes without contexts: all of them, then the numbers. */
+static int read_plain(struct column_codec *c, struct column_reader *r, size_t n,
+		      const struct column_range *ranges, size_t range_n, uint64_t *out)
 {
-	enum column_form form = r->p[-1];
 	uint8_t *room = column_scratch(c, SLOT_CLASSES, n);
-	const struct column_range *last = &ranges[range_n - 1];
-	size_t bit = 0, at = 0, end = last->first + last->count;
-	const uint8_t *classes;
+	const uint8_t *classes = room ? column_read_stream(c, r, n, room) : NULL;
+	size_t bit = 0, at = 0;
 	int e = 0;
 
-	if (!room)
-		return -ENOMEM;
-	if (form != COLUMN_LOG) {
-		e = form == COLUMN_LOGM ? column_learnt_read(c, r, n, end, context, room)
-					: column_classes_read(c, r, n, end, context, room);
-		if (e < 0)
-			return e;
-		classes = room;
-	} else {
-		classes = column_read_stream(c, r, n, room);
-	}
 	if (!classes)
-		return -EBADMSG;
+		return room ? -EBADMSG : -ENOMEM;
 	for (size_t i = 0; e == 0 && i < range_n; i++) {
 		bit += skip_bits(c->classes, classes + at, ranges[i].first - at);
 		if (bit > column_left(r) * 8)
@@ -261,9 +259,114 @@ int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
 		out += ranges[i].count;
 		at = ranges[i].first + ranges[i].count;
 	}
-	if (e == 0 && end == n && (bit + 7) / 8 != column_left(r))
+	return e == 0 && at == n && (bit + 7) / 8 != column_left(r) ? -EBADMSG : e;
+}
+
+/* A block of classes by context that is being read, stretch by stretch: from one restart to the
+ * next. */
+struct stretches {
+	struct column_symbols symbols;
+	struct column_restarts restarts;
+	bool learnt;
+	size_t n;
+	uint8_t *classes; /* by value, where they are decoded */
+	struct column_reader bits;
+};
+
+static int open_stretches(struct column_codec *c, struct column_reader *r, size_t n,
+			  const struct column_context *context, struct stretches *s)
+{
+	enum column_form form = r->p[-1];
+	int e;
+
+	s->learnt = form_is_learnt(form);
+	s->n = n;
+	s->classes = column_scratch(c, SLOT_CLASSES, n);
+	if (!s->classes)
+		return -ENOMEM;
+	e = column_restarts_read(r, form, n, &s->restarts);
+	if (e == 0)
+		e = s->learnt ? column_learnt_open(c, r, n, context, &s->symbols)
+			      : column_classes_open(c, r, n, context, &s->symbols);
+	s->bits = *r;
+	return e;
+}
+
+static int read_classes(struct column_codec *c, struct stretches *s, uint32_t stretch, size_t end,
+			const struct column_context *context)
+{
+	size_t first = s->restarts.rows[stretch].at;
+	int e = s->learnt ? column_learnt_tables(c, &s->symbols, first, end, context) : 0;
+
+	if (e == 0)
+		e = column_symbols_read(&s->symbols, &s->restarts, stretch, s->n, end, context->of,
+					s->classes);
+	if (e == 0 && s->learnt)
+		e = column_learnt_escapes(&s->symbols, &s->restarts, stretch, s->n, end,
+					  s->classes);
+	return e;
+}
+
+/* The numbers of those parts of ranges that lie in a stretch; *range and *out move behind them.
+ * `left`: what the first of them begins with. */
+static int read_stretch(struct column_codec *c, struct stretches *s, uint32_t stretch,
+			const struct column_range **range, const struct column_range *range_end,
+			size_t *left, const struct column_context *context, uint64_t **out)
+{
+	const struct column_restart *from = &s->restarts.rows[stretch];
+	bool last = stretch + 1 == s->restarts.n;
+	size_t end = last ? s->n : from[1].at, wanted = 0, at = from->at, bit = from->bits;
+	int e;
+
+	for (const struct column_range *k = *range; k < range_end && k->first < end; k++)
+		if (k->count > 0) /* of others not even the contexts are known */
+			wanted = MIN(k->first + k->count, end);
+	e = read_classes(c, s, stretch, wanted, context);
+	while (e == 0 && *range < range_end && (*range)->first < end) {
+		size_t first = MAX((*range)->first, *left),
+		       to = MIN((*range)->first + (*range)->count, end);
+
+		if (first == to) {
+			++*range;
+			continue;
+		}
+		bit += skip_bits(c->classes, s->classes + at, first - at);
+		if (bit > column_left(&s->bits) * 8)
+			return -EBADMSG;
+		e = read_bits(c->classes, s->bits.p, column_left(&s->bits), s->classes + first,
+			      to - first, &bit, *out);
+		*out += to - first;
+		at = *left = to;
+		if (to < (*range)->first + (*range)->count)
+			break; /* it goes on in the next */
+		++*range;
+	}
+	if (e == 0 && at == end &&
+	    (last ? (bit + 7) / 8 != column_left(&s->bits) : bit != from[1].bits))
 		return -EBADMSG;
-	r->p = r->end;
+	return e;
+}
+
+int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,
+		      const struct column_range *ranges, size_t range_n,
+		      const struct column_context *context, uint64_t *out)
+{
+	const struct column_range *end = ranges + range_n;
+	struct stretches s;
+	size_t left = 0;
+	int e;
+
+	if (r->p[-1] == COLUMN_LOG)
+		return read_plain(c, r, n, ranges, range_n, out);
+	e = open_stretches(c, r, n, context, &s);
+	while (e == 0 && ranges < end) {
+		if (ranges->count == 0) {
+			ranges++;
+			continue;
+		}
+		e = read_stretch(c, &s, column_restarts_find(&s.restarts, MAX(ranges->first, left)),
+				 &ranges, end, &left, context, &out);
+	}
 	return e;
 }
 

@@ -116,54 +116,60 @@ static int find_table(const struct column_codec *c, const struct column_model *m
 	return e;
 }
 
-/* Which of these tables each context has that values 0 … count - 1 have. */
-static int find_tables(const struct column_codec *c, const struct column_model *m, size_t count,
-		       const struct column_context *context, uint8_t *numbers,
-		       struct model_slots *d)
+int column_learnt_tables(const struct column_codec *c, struct column_symbols *s, size_t first,
+			 size_t end, const struct column_context *context)
 {
 	int e = 0;
 
-	for (uint32_t i = 0; i < context->count && count >= context->count && e == 0; i++)
-		e = find_table(c, m, i, d, &numbers[i]);
-	for (size_t i = 0; i < count && count < context->count && e == 0; i++)
-		e = find_table(c, m, context->of[i], d, &numbers[context->of[i]]);
+	if (s->all_numbers)
+		return 0;
+	s->all_numbers = end - first >= context->count;
+	for (uint32_t i = 0; s->all_numbers && i < context->count && e == 0; i++)
+		e = find_table(c, s->model, i, s->slots, &s->numbers[i]);
+	for (size_t i = first; !s->all_numbers && i < end && e == 0; i++)
+		e = find_table(c, s->model, context->of[i], s->slots, &s->numbers[context->of[i]]);
+	s->tables = s->slots->slots;
 	return e;
 }
 
-/* Classes that the tables do not have. */
-static int fill_escapes(struct column_reader *escapes, uint8_t *classes, size_t count, bool all)
+int column_learnt_escapes(const struct column_symbols *s, const struct column_restarts *restarts,
+			  uint32_t i, size_t n, size_t end, uint8_t *classes)
 {
-	uint8_t *at = classes, *end = classes + count;
+	const struct column_restart *from = &restarts->rows[i];
+	uint8_t *at = classes + from->at, *last = classes + end;
+	struct column_reader escapes = s->escapes;
 
-	while (at < end && (at = memchr(at, COLUMN_ESCAPE, (size_t)(end - at)))) {
-		if (!column_read_byte(escapes, at))
+	if (column_left(&escapes) < from->escapes)
+		return -EBADMSG;
+	escapes.p += from->escapes;
+	while (at < last && (at = memchr(at, COLUMN_ESCAPE, (size_t)(last - at)))) {
+		if (!column_read_byte(&escapes, at))
 			return -EBADMSG;
 		at++;
 	}
-	return all && column_left(escapes) > 0 ? -EBADMSG : 0;
+	if (i + 1 < restarts->n && end == from[1].at && escapes.p != s->escapes.p + from[1].escapes)
+		return -EBADMSG;
+	return end == n && column_left(&escapes) > 0 ? -EBADMSG : 0;
 }
 
-int column_learnt_read(struct column_codec *c, struct column_reader *r, size_t n, size_t count,
-		       const struct column_context *context, uint8_t *out)
+int column_learnt_open(struct column_codec *c, struct column_reader *r, size_t n,
+		       const struct column_context *context, struct column_symbols *ret_symbols)
 {
-	const struct column_model *m;
-	struct column_reader escapes;
+	struct column_symbols s = {0};
 	uint64_t model, escaped;
-	struct model_slots *d;
-	uint8_t *numbers;
 	int e;
 
 	if (!context || !context->of || !c->models || !c->names || !column_read_varint(r, &model) ||
 	    model >= c->models->n || !column_read_varint(r, &escaped) || escaped > n ||
-	    !column_read_block(r, escaped, &escapes))
+	    !column_read_block(r, escaped, &s.escapes))
 		return -EBADMSG;
-	m = &c->models->rows[model];
-	numbers = column_scratch(c, SLOT_TABLE, context->count);
-	if (!numbers)
+	s.model = &c->models->rows[model];
+	s.numbers = column_scratch(c, SLOT_TABLE, context->count);
+	if (!s.numbers)
 		return -ENOMEM;
-	d = slots_of(c, model);
-	e = find_tables(c, m, count, context, numbers, d);
+	s.slots = slots_of(c, model);
+	e = column_symbols_open(r, n, &s);
 	if (e == 0)
-		e = column_symbols_read(r, d->slots, numbers, n, count, context->of, out);
-	return e == 0 ? fill_escapes(&escapes, out, count, count == n) : e;
+		*ret_symbols = s;
+	return e;
 }

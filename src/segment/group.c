@@ -12,124 +12,7 @@
 
 #define TIME_BYTES 4 /* of a row */
 
-static const char *const block_names[BLOCK_VALUES] = {"rows of pieces",
-						      "starts of pieces",
-						      "durations of pieces",
-						      "shapes",
-						      "durations",
-						      "times",
-						      "times of points",
-						      "trace ids",
-						      "ids",
-						      "ids by distance",
-						      "parents",
-						      "other ids",
-						      "units",
-						      "sequence numbers",
-						      "loose attributes",
-						      "UUIDs"};
-
-int group_bad(struct segment_group *g, const char *what)
-{
-	snprintf(g->error, sizeof(g->error), "%s: group %u: the %s are damaged", g->segment->name,
-		 g->number, what);
-	return -EBADMSG;
-}
-
-const char *group_error(const struct segment_group *g)
-{
-	return g->error;
-}
-
 /* --- opening --- */
-
-static int read_range(struct segment_group *g, size_t from, size_t to)
-{
-	int r;
-
-	r = fs_read_all(g->segment->fs, g->segment->fd, g->bytes + from, to - from,
-			g->zone->offset + from);
-	if (r < 0) {
-		snprintf(g->error, sizeof(g->error), "%s: group %u cannot be read",
-			 g->segment->name, g->number);
-		return r == -ENODATA ? -EBADMSG : r;
-	}
-	return 0;
-}
-
-/* Everything up to here. */
-static int read_to(struct segment_group *g, size_t n)
-{
-	int r = n <= g->byte_n ? 0 : read_range(g, g->byte_n, n);
-
-	if (r == 0)
-		g->byte_n = MAX(g->byte_n, n);
-	return r;
-}
-
-int group_read_whole(struct segment_group *g)
-{
-	return read_to(g, g->zone->bytes);
-}
-
-static int add_column(struct segment_group *g, uint32_t column, struct block_place place)
-{
-	struct loaded_column *c;
-
-	if (column >= g->tables->column_n || place.n == 0 ||
-	    (g->column_n > 0 && g->columns[g->column_n - 1].column >= column))
-		return group_bad(g, "directory");
-	/* Columns of an earlier group keep their memory for this one. */
-	if (g->column_n == g->column_used) {
-		if (!vec_reserve(&g->columns, &g->column_capacity, g->column_n + 1,
-				 sizeof(*g->columns)))
-			return -ENOMEM;
-		g->columns[g->column_used++] = (struct loaded_column){0};
-	}
-	c = &g->columns[g->column_n++];
-	c->column = column;
-	c->place = place;
-	c->decoded = c->has_rows = c->counted = false;
-	c->window = 0;
-	return 0;
-}
-
-static int parse_directory(struct segment_group *g)
-{
-	const uint8_t *p = (const uint8_t *)g->bytes, *end = p + g->zone_place->directory_bytes;
-	uint64_t id, n, bytes, at = 0, room = g->zone->bytes - g->zone_place->directory_bytes;
-
-	if (!segment_checksum_ok(g->zone_place->directory_checksum,
-				 segment_checksum(p, (size_t)(end - p))))
-		return group_bad(g, "directory");
-	memset(g->fixed, 0, sizeof(g->fixed));
-	g->column_n = 0;
-	while (p < end) {
-		struct block_place place;
-		int r = 0;
-
-		if (!(p = varint_decode(p, end, &id)) || !(p = varint_decode(p, end, &n)) ||
-		    !(p = varint_decode(p, end, &bytes)) || end - p < 4 || bytes > room - at ||
-		    n > COLUMN_MAX_VALUES || n == 0)
-			return group_bad(g, "directory");
-		place = (struct block_place){
-			.at = (uint32_t)at, .bytes = (uint32_t)bytes, .n = (uint32_t)n};
-		memcpy(&place.checksum, p, 4);
-		p += 4;
-		at += bytes;
-		if (id >= BLOCK_VALUES)
-			r = id - BLOCK_VALUES > UINT32_MAX
-				    ? group_bad(g, "directory")
-				    : add_column(g, (uint32_t)(id - BLOCK_VALUES), place);
-		else if (g->fixed[id].n)
-			r = group_bad(g, "directory");
-		else
-			g->fixed[id] = place;
-		if (r < 0)
-			return r;
-	}
-	return at == room ? 0 : group_bad(g, "directory");
-}
 
 static int row_room(struct segment_group *g)
 {
@@ -196,10 +79,10 @@ static size_t ids_end(const struct segment_group *g)
 
 static int read_first(struct segment_group *g, enum group_reading reading)
 {
-	return read_to(g, reading == READ_IDS     ? ids_end(g)
-			  : reading == READ_WHOLE ? g->zone->bytes
-			  : reading == READ_HOT   ? g->zone_place->hot_bytes
-						  : g->zone_place->directory_bytes);
+	return group_read_to(g, reading == READ_IDS     ? ids_end(g)
+				: reading == READ_WHOLE ? g->zone->bytes
+				: reading == READ_HOT   ? g->zone_place->hot_bytes
+							: g->zone_place->directory_bytes);
 }
 
 int group_reopen_int(struct segment_group *g, uint32_t number, enum group_reading reading)
@@ -222,7 +105,7 @@ int group_reopen_int(struct segment_group *g, uint32_t number, enum group_readin
 	if (r == 0)
 		r = read_first(g, reading);
 	if (r == 0)
-		r = parse_directory(g);
+		r = group_parse_directory(g);
 	if (r == 0)
 		r = row_room(g);
 	if (r < 0)
@@ -265,6 +148,7 @@ int group_open_int(struct segment *s, uint32_t number, enum group_reading readin
 		g->segment = segment_ref(s);
 		g->tables = tables;
 		g->codec = column_codec_new();
+		group_marks_init(g);
 		r = g->codec ? group_reopen_int(g, number, reading) : -ENOMEM;
 	}
 	if (r < 0)
@@ -411,40 +295,15 @@ const struct group_zone *group_zone(const struct segment_group *g)
 	return g->zone;
 }
 
-/* --- blocks --- */
+/* --- shapes --- */
 
-int group_block_at(struct segment_group *g, struct block_place *place, const char *what,
-		   struct slice *ret_block)
+void group_need_forms(struct segment_group *g)
 {
-	size_t from = (size_t)g->zone_place->directory_bytes + place->at;
-	int r = 0;
-
-	if (!place->verified) {
-		if (from + place->bytes > g->byte_n)
-			r = read_range(g, from, from + place->bytes);
-		if (r < 0)
-			return r;
-		if (!segment_checksum_ok(place->checksum,
-					 (uint32_t)segment_checksum(g->bytes + from, place->bytes)))
-			return group_bad(g, what);
-		place->verified = true;
-	}
-	*ret_block = slice_of(g->bytes + from, place->bytes);
-	return 0;
-}
-
-int group_block(struct segment_group *g, enum group_block block, size_t n, struct slice *ret_block)
-{
-	if (g->fixed[block].n != n)
-		return group_bad(g, block_names[block]);
-	*ret_block = slice_of(NULL, 0);
-	return n ? group_block_at(g, &g->fixed[block], block_names[block], ret_block) : 0;
-}
-
-/* What a decoder said, with the block's name where it is damage. */
-int group_decoded(struct segment_group *g, enum group_block block, int r)
-{
-	return r == -EBADMSG ? group_bad(g, block_names[block]) : r;
+	if (g->have & HAVE_FORMS)
+		return;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		g->forms[i] = g->tables->forms[g->zone->shapes[i]];
+	g->have |= HAVE_FORMS;
 }
 
 int group_need_codes(struct segment_group *g)
@@ -461,8 +320,7 @@ int group_need_codes(struct segment_group *g)
 						      g->zone->shape_n, g->codes));
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < g->zone->shape_n; i++)
-		g->forms[i] = g->tables->forms[g->zone->shapes[i]];
+	group_need_forms(g);
 	memset(g->counts, 0, g->zone->shape_n * sizeof(*g->counts));
 	for (uint32_t i = 0; i < g->zone->rows; i++)
 		g->counts[g->codes[i]]++;
@@ -470,27 +328,47 @@ int group_need_codes(struct segment_group *g)
 	return 0;
 }
 
+/* Rows from … end - 1, which begin a part; the block's other values are not read. */
+static int decode_codes_part(struct segment_group *g, uint32_t from, uint32_t end)
+{
+	struct column_range part = {from, end - from};
+	struct slice block;
+	int r;
+
+	if (g->fixed[BLOCK_SHAPE].n != g->zone->rows)
+		return group_decoded(g, BLOCK_SHAPE, -EBADMSG);
+	r = group_block_ranges(g, BLOCK_SHAPE, &part, 1, &block);
+	/* What cannot be decoded in parts is decoded once. */
+	if (r == 0 && !column_gives_parts(block))
+		return group_need_codes(g);
+	return r < 0 ? r
+		     : group_decoded(g, BLOCK_SHAPE,
+				     column_decode_codes_range(g->codec, block, g->zone->rows, from,
+							       part.count, g->zone->shape_n,
+							       g->codes + from));
+}
+
 int group_need_codes_part(struct segment_group *g, uint32_t first, uint32_t end)
 {
-	struct slice block;
+	uint32_t part = first / CODE_PART, parts = (end + CODE_PART - 1) / CODE_PART;
 	int r = 0;
 
-	for (uint32_t part = first / CODE_PART; part * CODE_PART < end && r == 0; part++) {
-		uint32_t from = part * CODE_PART, n = MIN(CODE_PART, g->zone->rows - from);
+	group_need_forms(g);
+	while (part < parts && r == 0 && !(g->have & HAVE_CODES)) {
+		uint32_t to = part;
 
-		if (g->have & HAVE_CODES || g->code_parts >> part & 1)
-			continue;
+		while (to < parts && !(g->code_parts >> to & 1))
+			to++;
 		/* Who needs one after the other is better off with all. */
-		if (__builtin_popcountll(g->code_parts) == CODE_PARTS_MOST)
+		if (__builtin_popcountll(g->code_parts) + (int)(to - part) > CODE_PARTS_MOST)
 			return group_need_codes(g);
-		r = group_block(g, BLOCK_SHAPE, g->zone->rows, &block);
-		if (r == 0)
-			r = group_decoded(g, BLOCK_SHAPE,
-					  column_decode_codes_range(g->codec, block, g->zone->rows,
-								    from, n, g->zone->shape_n,
-								    g->codes + from));
-		if (r == 0)
+		if (to > part)
+			r = decode_codes_part(g, part * CODE_PART,
+					      MIN(to * CODE_PART, g->zone->rows));
+		for (; part < to && r == 0; part++)
 			g->code_parts |= 1ULL << part;
+		while (part < parts && g->code_parts >> part & 1)
+			part++;
 	}
 	return r;
 }
@@ -508,6 +386,19 @@ int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices)
 {
 	int r = group_need_codes(g);
 
+	if (r == 0)
+		*ret_indices = g->codes;
+	return r;
+}
+
+int group_few_indices(struct segment_group *g, const uint32_t *rows, uint32_t n,
+		      const uint32_t **ret_indices)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		r = rows[i] < g->zone->rows ? group_need_codes_part(g, rows[i], rows[i] + 1)
+					    : -EINVAL;
 	if (r == 0)
 		*ret_indices = g->codes;
 	return r;
@@ -602,146 +493,4 @@ uint32_t tables_groups(const struct segment_tables *t)
 const struct group_zone *tables_zone(const struct segment_tables *t, uint32_t group)
 {
 	return &t->zones[group];
-}
-
-/* --- pieces --- */
-
-int group_need_piece_times(struct segment_group *g)
-{
-	uint32_t n = g->zone->pieces, row = 0;
-	struct slice block;
-	int r;
-
-	if (g->have & HAVE_PIECE_TIMES)
-		return 0;
-	r = group_block(g, BLOCK_PIECE_ROWS, n, &block);
-	if (r == 0)
-		r = group_decoded(g, BLOCK_PIECE_ROWS,
-				  column_decode_u64(g->codec, block, n, g->scratch));
-	for (uint32_t i = 0; i < n && r == 0; i++) {
-		g->piece_first[i] = row;
-		if (g->scratch[i] == 0 || g->scratch[i] > g->zone->rows - row)
-			return group_bad(g, block_names[BLOCK_PIECE_ROWS]);
-		row += (uint32_t)g->scratch[i];
-	}
-	if (r == 0 && row != g->zone->rows)
-		return group_bad(g, block_names[BLOCK_PIECE_ROWS]);
-	g->piece_first[n] = row;
-	if (r == 0)
-		r = group_block(g, BLOCK_PIECE_START, n, &block);
-	if (r == 0)
-		r = group_decoded(g, BLOCK_PIECE_START,
-				  column_decode_i64(g->codec, block, n, g->piece_start));
-	for (uint32_t i = 1; i < n && r == 0; i++)
-		g->piece_start[i] =
-			(int64_t)((uint64_t)g->piece_start[i] + (uint64_t)g->piece_start[i - 1]);
-	if (r == 0)
-		r = group_block(g, BLOCK_PIECE_DURATION, n, &block);
-	if (r == 0)
-		r = group_decoded(
-			g, BLOCK_PIECE_DURATION,
-			column_decode_u64(g->codec, block, n, (uint64_t *)g->piece_duration));
-	if (r == 0)
-		g->have |= HAVE_PIECE_TIMES;
-	return r;
-}
-
-int group_piece_times(struct segment_group *g, const int64_t **ret_start_ns,
-		      const int64_t **ret_duration_ns, const uint32_t **ret_first, uint32_t *ret_n)
-{
-	int r = group_need_piece_times(g);
-
-	if (r < 0)
-		return r;
-	*ret_start_ns = g->piece_start;
-	*ret_duration_ns = g->piece_duration;
-	*ret_first = g->piece_first;
-	*ret_n = g->zone->pieces;
-	return 0;
-}
-
-static int need_pieces(struct segment_group *g)
-{
-	uint32_t n = g->zone->pieces;
-	struct trace_id *ids = (struct trace_id *)(void *)g->scratch;
-	struct slice block;
-	int r = group_need_piece_times(g);
-
-	if (r < 0 || g->have & HAVE_PIECES)
-		return r;
-	r = group_block(g, BLOCK_PIECE_ID, n, &block);
-	if (r == 0)
-		r = group_decoded(g, BLOCK_PIECE_ID,
-				  column_decode_fixed(g->codec, block, sizeof(*ids), n, ids));
-	for (uint32_t i = 0; i < n && r == 0; i++) {
-		struct group_piece *p = &g->pieces[i];
-
-		*p = (struct group_piece){.id = ids[i],
-					  .first = g->piece_first[i],
-					  .rows = g->piece_first[i + 1] - g->piece_first[i],
-					  .start_ns = g->piece_start[i],
-					  .duration_ns = g->piece_duration[i]};
-	}
-	if (r == 0)
-		g->have |= HAVE_PIECES;
-	return r;
-}
-
-static int need_piece_errors(struct segment_group *g)
-{
-	int r = need_pieces(g);
-
-	if (r < 0 || g->have & HAVE_PIECE_ERRORS)
-		return r;
-	r = g->zone->errors ? group_need_codes(g) : 0;
-	for (uint32_t i = 0; i < g->zone->pieces && g->zone->errors && r == 0; i++) {
-		struct group_piece *p = &g->pieces[i];
-
-		for (uint32_t j = p->first; j < p->first + p->rows; j++)
-			p->errors |= (group_form(g, j) & FORM_FAILED) != 0;
-	}
-	if (r == 0)
-		g->have |= HAVE_PIECE_ERRORS;
-	return r;
-}
-
-int group_find_piece(struct segment_group *g, struct trace_id id, uint32_t from,
-		     uint32_t *ret_piece)
-{
-	const struct trace_id *ids = (const struct trace_id *)(void *)g->scratch;
-	uint32_t n = g->zone->pieces;
-	struct slice block;
-	int r = group_need_piece_times(g);
-
-	if (r == 0)
-		r = group_block(g, BLOCK_PIECE_ID, n, &block);
-	if (r == 0)
-		r = group_decoded(
-			g, BLOCK_PIECE_ID,
-			column_decode_fixed(g->codec, block, sizeof(*ids), n, g->scratch));
-	for (uint32_t i = from; i < n && r == 0; i++)
-		if (trace_id_eq(ids[i], id)) {
-			*ret_piece = i;
-			return 1;
-		}
-	return r;
-}
-
-int group_pieces_bare(struct segment_group *g, const struct group_piece **ret_pieces,
-		      uint32_t *ret_n)
-{
-	int r = need_pieces(g);
-
-	if (r < 0)
-		return r;
-	*ret_pieces = g->pieces;
-	*ret_n = g->zone->pieces;
-	return 0;
-}
-
-int group_pieces(struct segment_group *g, const struct group_piece **ret_pieces, uint32_t *ret_n)
-{
-	int r = need_piece_errors(g);
-
-	return r < 0 ? r : group_pieces_bare(g, ret_pieces, ret_n);
 }

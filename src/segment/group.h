@@ -194,12 +194,17 @@ int group_pieces_bare(struct segment_group *g, const struct group_piece **ret_pi
 /* Only starts and durations and first rows, without touching the ids: [n], [n], [n + 1]. */
 int group_piece_times(struct segment_group *g, const int64_t **ret_start_ns,
 		      const int64_t **ret_duration_ns, const uint32_t **ret_first, uint32_t *ret_n);
+/* Only first rows: [n + 1]. */
+int group_piece_firsts(struct segment_group *g, const uint32_t **ret_first, uint32_t *ret_n);
 
 /* Per row. */
 int group_shapes(struct segment_group *g, const uint32_t **ret_codes); /* segment's shape codes */
 /* The same as indices into group_zone()->shapes: what is worked out for each shape of a group fits
  * the processor's nearest cache. */
 int group_shape_indices(struct segment_group *g, const uint32_t **ret_indices);
+/* The same of some rows alone: elsewhere they may be anything. */
+int group_few_indices(struct segment_group *g, const uint32_t *rows, uint32_t n,
+		      const uint32_t **ret_indices);
 /* The segment's shape code of one row; the others are not decoded where that can be avoided. */
 int group_row_shape(struct segment_group *g, uint32_t row, uint32_t *ret_shape);
 int group_durations(struct segment_group *g,

@@ -2,14 +2,16 @@
 #ifndef CAUSET_SEGMENT_GROUP_INT_H
 #define CAUSET_SEGMENT_GROUP_INT_H
 
+#include "segment/row_marks.h"
 #include "segment/segment_reader_int.h"
 #include "segment/text_column.h"
 
 struct block_place {
 	uint32_t at, bytes; /* behind the directory */
 	uint32_t n;         /* values */
-	uint32_t checksum;
-	bool verified; /* read, and its checksum is right */
+	uint32_t sums;      /* where its checksums stand in the group: one a chunk */
+	uint64_t chunks;    /* that are read and right, if there are no more than bits */
+	bool verified;      /* all of them */
 };
 
 /* A column of values, decoded when first asked for. */
@@ -57,6 +59,8 @@ struct loose_list {
 	size_t place_capacity;
 };
 
+#define FORM_MARKS 512 /* the eight bits of a form that count, and if a block's name is a value */
+
 struct segment_group {
 	struct segment *segment;
 	const struct segment_tables *tables;
@@ -69,17 +73,20 @@ struct segment_group {
 
 	char *bytes; /* the group, from its first byte on */
 	size_t byte_n, byte_capacity;
-	struct block_place fixed[BLOCK_VALUES]; /* n is 0 where there is none */
-	struct loaded_column *columns;          /* by number */
+	size_t chunk;                     /* bytes of a block under one checksum */
+	struct block_place fixed[BLOCKS]; /* n is 0 where there is none */
+	struct loaded_column *columns;    /* by number */
 	size_t column_n, column_capacity, column_used;
 
 	/* Decoded when first asked for: a bit of `have` for each.  Room for zone->rows or more. */
 	uint32_t have;
 	uint64_t code_parts; /* of `codes`, while not all of them are decoded */
 	size_t row_capacity;
-	uint32_t *codes;  /* local shapes */
-	uint32_t *counts; /* rows of each local shape */
-	uint16_t *forms;  /* of each local shape, with reader_form */
+	uint32_t marks[MARKS_MOST + 1][MARK_LANES]; /* values of the rows before each mark */
+	struct mark_sum form_marks[FORM_MARKS];     /* what a row of a form adds; of any group */
+	uint32_t *codes;                            /* local shapes */
+	uint32_t *counts;                           /* rows of each local shape */
+	uint16_t *forms;                            /* of each local shape, with reader_form */
 	uint32_t *shapes;
 	uint64_t *durations, *times, *id1, *id2, *units, *seqs;
 	int32_t *parents; /* rows of the group, or -1 */
@@ -106,7 +113,7 @@ struct segment_group {
 };
 
 #define CODE_PART       1024u /* rows; a group has at most 64 parts */
-#define CODE_PARTS_MOST 3     /* decoded one by one */
+#define CODE_PARTS_MOST 8     /* decoded one by one */
 _Static_assert(GROUP_MOST_ROWS / CODE_PART <= 64, "a bit for each part");
 
 enum group_have {
@@ -124,6 +131,10 @@ enum group_have {
 	HAVE_VARS = 4096,
 	HAVE_LIST = 8192,
 	HAVE_PIECE_ERRORS = 16384,
+	HAVE_PIECE_FIRSTS = 1 << 15,
+	HAVE_PIECE_STARTS = 1 << 16,
+	HAVE_MARKS = 1 << 17,
+	HAVE_FORMS = 1 << 18,
 };
 
 /* What is read when a group is opened; the rest is read block by block. */
@@ -145,6 +156,12 @@ struct segment_group *group_free(struct segment_group *g);
 /* Bytes of memory that it holds, about. */
 size_t group_bytes(const struct segment_group *g);
 
+/* Takes the directory apart, whose bytes are there. */
+int group_parse_directory(struct segment_group *g);
+
+/* Everything up to byte n of the group. */
+int group_read_to(struct segment_group *g, size_t n);
+
 /* Says which block is wrong; returns -EBADMSG. */
 int group_bad(struct segment_group *g, const char *what);
 
@@ -152,6 +169,19 @@ int group_bad(struct segment_group *g, const char *what);
 int group_block(struct segment_group *g, enum group_block block, size_t n, struct slice *ret_block);
 int group_block_at(struct segment_group *g, struct block_place *place, const char *what,
 		   struct slice *ret_block);
+
+/* The bytes of a block, of which from … to - 1 are there and verified; of the others it is not
+ * known. */
+int group_block_part(struct segment_group *g, enum group_block block, size_t from, size_t to,
+		     struct slice *ret_block);
+
+/* A block of integers of which the values of n ranges are to be decoded, and nothing else. */
+int group_block_ranges(struct segment_group *g, enum group_block block,
+		       const struct column_range *ranges, size_t n, struct slice *ret_block);
+
+/* Values of a fixed width of n ranges, one behind the other. */
+int group_fixed_ranges(struct segment_group *g, enum group_block block, size_t width,
+		       const struct column_range *ranges, size_t n, void *out);
 
 /* Reads what is not there yet of the group at once: for those who will need most of it. */
 int group_read_whole(struct segment_group *g);
@@ -163,7 +193,21 @@ int group_decoded(struct segment_group *g, enum group_block block, int r);
 int group_need_codes(struct segment_group *g);
 /* `codes` of rows first … end - 1, at least. */
 int group_need_codes_part(struct segment_group *g, uint32_t first, uint32_t end);
+/* Each with what those before it give: first rows of pieces, starts, durations. */
+int group_need_piece_firsts(struct segment_group *g);
+int group_need_piece_starts(struct segment_group *g);
 int group_need_piece_times(struct segment_group *g);
+/* `forms` of the group's shapes. */
+void group_need_forms(struct segment_group *g);
+void group_marks_init(struct segment_group *g);
+int group_need_marks(struct segment_group *g);
+/* Adds what rows first … end - 1 have in the lanes of marks. */
+int group_marked_rows(struct segment_group *g, uint32_t first, uint32_t end,
+		      uint32_t counts[MARK_LANES]);
+/* What the rows before a row have. */
+int group_count_before(struct segment_group *g, uint32_t row, uint32_t counts[MARK_LANES]);
+/* Are marks what rows say? */
+int group_check_marks(struct segment_group *g);
 int group_need_vars(struct segment_group *g);
 /* The piece of a trace, from piece `from` on: 1 and its index, 0, negative errno. */
 int group_find_piece(struct segment_group *g, struct trace_id id, uint32_t from,

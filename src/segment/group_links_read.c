@@ -14,19 +14,26 @@ static size_t count_of(const struct row_window *w, size_t n, enum group_block id
 	return count;
 }
 
-/* A block in which the windows have values, and these as ranges: 1; 0 if they have none. */
+/* The values that windows have in a block, as ranges: 1; 0 if they have none. */
+static int get_ranges(struct segment_group *g, enum group_block id, const struct row_window *w,
+		      size_t n, struct column_range *ranges)
+{
+	for (size_t i = 0; i < n; i++)
+		ranges[i] = (struct column_range){w[i].before[id], w[i].count[id]};
+	if (g->fixed[id].n != w->total[id])
+		return group_decoded(g, id, -EBADMSG);
+	return count_of(w, n, id) > 0;
+}
+
+/* A block of integers with these values at least: the same. */
 static int get_block(struct segment_group *g, enum group_block id, const struct row_window *w,
 		     size_t n, struct slice *ret_block, struct column_range *ranges)
 {
-	int r;
+	int r = get_ranges(g, id, w, n, ranges), e = 0;
 
-	for (size_t i = 0; i < n; i++)
-		ranges[i] = (struct column_range){w[i].before[id], w[i].count[id]};
-	if (count_of(w, n, id) == 0)
-		return g->fixed[id].n == w->total[id] ? 0
-						      : group_block(g, id, w->total[id], ret_block);
-	r = group_block(g, id, w->total[id], ret_block);
-	return r < 0 ? r : 1;
+	if (r > 0)
+		e = group_block_ranges(g, id, ranges, n, ret_block);
+	return e < 0 ? e : r;
 }
 
 /* The windows' values of a block, one behind the other, into `out`. */
@@ -47,13 +54,9 @@ static int get_ids(struct segment_group *g, enum group_block id, const struct ro
 		   size_t n, uint64_t *out)
 {
 	struct column_range ranges[GROUP_FEW_ROWS];
-	struct slice block;
-	int r = get_block(g, id, w, n, &block, ranges);
+	int r = get_ranges(g, id, w, n, ranges);
 
-	return r <= 0 ? r
-		      : group_decoded(g, id,
-				      column_decode_fixed_ranges(g->codec, block, sizeof(*out),
-								 w->total[id], ranges, n, out));
+	return r <= 0 ? r : group_fixed_ranges(g, id, sizeof(*out), ranges, n, out);
 }
 
 static int window_id1(struct segment_group *g, const struct row_window *w, const uint64_t **ids,
@@ -210,36 +213,99 @@ static void read_times(struct segment_group *g, uint32_t piece, const uint64_t *
 	}
 }
 
+/* The shapes of values of a block by shape, from value `from` on to the last of a window: into
+ * shapes[value]. */
+static int shapes_of_values(struct segment_group *g, enum group_block id, size_t from,
+			    const struct row_window *w, uint32_t *shapes)
+{
+	uint8_t *has = (uint8_t *)(shapes + g->zone->rows + 1);
+	enum mark_lane lane = id == BLOCK_DURATION ? MARK_DURATION
+			      : id == BLOCK_TIME   ? MARK_TIME
+						   : MARK_TIME_POINT;
+	uint32_t mark = from > 0 ? (w->end - 1) / MARK_ROWS : 0, known = 0;
+	int r = mark > 0 ? group_need_marks(g) : 0;
+
+	while (r == 0 && mark > 0 && g->marks[mark][lane] > from)
+		mark--;
+	if (r == 0)
+		r = group_need_codes_part(g, mark * MARK_ROWS, w->end);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < g->zone->shape_n; i++)
+		has[i] = form_has(g->forms[i], id);
+	if (mark > 0)
+		known = g->marks[mark][lane];
+	/* What marks say may be wrong. */
+	if (known > mark * MARK_ROWS)
+		return group_decoded(g, BLOCK_MARKS, -EBADMSG);
+	for (uint32_t i = mark * MARK_ROWS; i < w->end; i++) {
+		shapes[known] = g->codes[i];
+		known += has[g->codes[i]];
+	}
+	return known == w->before[id] + w->count[id] ? 0 : group_decoded(g, BLOCK_MARKS, -EBADMSG);
+}
+
 /* Numbers written by shape, into `out`.  Uses the second half of the scratch memory. */
 static int get_by_shape(struct segment_group *g, enum group_block id, const struct row_window *w,
 			size_t n, uint64_t *out)
 {
-	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows), known = 0;
-	uint8_t *has = (uint8_t *)(shapes + g->zone->rows + 1);
+	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows);
 	struct column_range ranges[GROUP_FEW_ROWS];
 	struct slice block;
 	int r = get_block(g, id, w, n, &block, ranges);
 
 	if (r <= 0)
 		return r;
+	r = 0;
 	/* How they are written says how much of what is before must be known. */
-	if (column_has_contexts(block)) {
-		for (uint32_t i = 0; i < g->zone->shape_n; i++)
-			has[i] = form_has(g->forms[i], id);
-		for (uint32_t i = 0; i < w[n - 1].end; i++) {
-			shapes[known] = g->codes[i];
-			known += has[g->codes[i]];
-		}
-	}
-	return group_decoded(g, id,
-			     column_decode_u64_ranges(g->codec, block, w->total[id], shapes,
-						      g->zone->shape_n, ranges, n, out));
+	for (size_t i = 0; column_has_contexts(block) && i < n && r == 0; i++)
+		if (w[i].count[id] > 0)
+			r = shapes_of_values(
+				g, id, column_contexts_from(block, w->total[id], w[i].before[id]),
+				&w[i], shapes);
+	return r < 0 ? r
+		     : group_decoded(g, id,
+				     column_decode_u64_ranges(g->codec, block, w->total[id], shapes,
+							      g->zone->shape_n, ranges, n, out));
+}
+
+/* How long pieces take is decoded only for rows of this form, and of the windows' pieces alone. */
+static int need_piece_durations(struct segment_group *g, const struct row_window *w, size_t n,
+				uint32_t mask, uint32_t form)
+{
+	struct column_range ranges[GROUP_FEW_ROWS];
+	const uint64_t *from = g->scratch;
+	struct slice block;
+	bool any = false;
+	int r;
+
+	for (size_t k = 0; k < n; k++)
+		for (uint32_t i = w[k].first; i < w[k].end; i++)
+			any |= (group_form(g, i) & mask) == form;
+	if (!any || g->have & HAVE_PIECE_TIMES)
+		return 0;
+	if (w->whole)
+		return group_need_piece_times(g);
+	for (size_t k = 0; k < n; k++)
+		ranges[k] = (struct column_range){w[k].piece, w[k].piece_end - w[k].piece};
+	r = group_block(g, BLOCK_PIECE_DURATION, g->zone->pieces, &block);
+	if (r == 0)
+		r = group_decoded(g, BLOCK_PIECE_DURATION,
+				  column_decode_u64_ranges(g->codec, block, g->zone->pieces, NULL,
+							   0, ranges, n, g->scratch));
+	for (size_t k = 0; k < n && r == 0; k++)
+		for (uint32_t p = w[k].piece; p < w[k].piece_end; p++)
+			g->piece_duration[p] = (int64_t)*from++;
+	return r;
 }
 
 int window_times(struct segment_group *g, const struct row_window *w, size_t n)
 {
 	const uint64_t *times = g->scratch, *points = g->scratch + count_of(w, n, BLOCK_TIME);
-	int r = get_by_shape(g, BLOCK_TIME, w, n, g->scratch);
+	int r = need_piece_durations(g, w, n, TIME_MASK, TIME_LAST);
+
+	if (r == 0)
+		r = get_by_shape(g, BLOCK_TIME, w, n, g->scratch);
 
 	if (r == 0)
 		r = get_by_shape(g, BLOCK_TIME_POINT, w, n,
@@ -294,7 +360,10 @@ static const uint64_t *read_durations(struct segment_group *g, const struct row_
 int window_durations(struct segment_group *g, const struct row_window *w, size_t n)
 {
 	const uint64_t *from = g->scratch;
-	int r = get_by_shape(g, BLOCK_DURATION, w, n, g->scratch);
+	int r = need_piece_durations(g, w, n, END_MASK, END_WHOLE);
+
+	if (r == 0)
+		r = get_by_shape(g, BLOCK_DURATION, w, n, g->scratch);
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		from = read_durations(g, &w[i], from);
@@ -362,15 +431,13 @@ int window_piece_ids(struct segment_group *g, const struct row_window *w, size_t
 {
 	struct trace_id *ids = (struct trace_id *)(void *)g->scratch;
 	struct column_range ranges[GROUP_FEW_ROWS];
-	struct slice block;
-	int r = group_block(g, BLOCK_PIECE_ID, g->zone->pieces, &block);
+	int r;
 
 	for (size_t i = 0; i < n; i++)
 		ranges[i] = (struct column_range){w[i].piece, w[i].piece_end - w[i].piece};
-	if (r == 0)
-		r = group_decoded(g, BLOCK_PIECE_ID,
-				  column_decode_fixed_ranges(g->codec, block, sizeof(*ids),
-							     g->zone->pieces, ranges, n, ids));
+	if (g->fixed[BLOCK_PIECE_ID].n != g->zone->pieces)
+		return group_decoded(g, BLOCK_PIECE_ID, -EBADMSG);
+	r = group_fixed_ranges(g, BLOCK_PIECE_ID, sizeof(*ids), ranges, n, ids);
 	for (size_t i = 0; i < n && r == 0; i++)
 		for (uint32_t p = w[i].piece; p < w[i].piece_end; p++)
 			g->pieces[p].id = *ids++;

@@ -179,29 +179,29 @@ static int get_row_lists(struct segment_group *g, struct slice block, uint32_t f
 			 uint32_t *ret_n)
 {
 	struct loose_list *l = &g->list;
-	uint32_t rows = 0, at = 0;
+	uint32_t *lengths = (uint32_t *)(void *)g->scratch; /* of rows that have a list */
+	uint32_t rows = 0;
+	bool bad = false;
 	int r;
 
 	l->lists_at = UINT32_MAX;
-	for (uint32_t i = first; i < end; i++)
-		rows += g->tables->loose_n[g->zone->shapes[g->codes[i]]] > 0;
+	for (uint32_t i = first; i < end; i++) {
+		lengths[rows] = g->tables->loose_n[g->zone->shapes[g->codes[i]]];
+		rows += lengths[rows] > 0;
+	}
 	if (rows == 0 && block.n)
 		return -EBADMSG;
 	if (!vec_reserve(&l->row_lists, &l->row_list_capacity, (size_t)rows + 1,
 			 sizeof(*l->row_lists)))
 		return -ENOMEM;
 	r = column_decode_codes(g->codec, block, rows, l->list_n, l->row_lists);
-	for (uint32_t i = first; i < end && r == 0; i++) {
-		uint32_t n = g->tables->loose_n[g->zone->shapes[g->codes[i]]], list;
+	for (uint32_t i = 0; i < rows && r == 0; i++) {
+		const uint32_t *list = &l->list_first[l->row_lists[i]];
 
-		if (n == 0)
-			continue;
-		list = l->row_lists[at++];
-		if (l->list_first[list + 1] - l->list_first[list] != n)
-			return -EBADMSG;
+		bad |= list[1] - list[0] != lengths[i];
 	}
 	*ret_n = rows;
-	return r;
+	return r == 0 && bad ? -EBADMSG : r;
 }
 
 /* The attributes of rows first … end - 1 from the rows' lists. */

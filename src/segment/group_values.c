@@ -328,17 +328,17 @@ int group_row_loose(struct segment_group *g, uint32_t row, uint32_t key, uint32_
 int group_row_name(struct segment_group *g, uint32_t row, struct slice *ret_name)
 {
 	const struct group_column *names;
-	uint32_t before = 0;
-	int r = group_need_codes(g);
+	uint32_t before[MARK_LANES];
+	int r = row < g->zone->rows ? group_need_codes_part(g, row, row + 1) : -EINVAL;
 
+	if (r == 0)
+		r = group_count_before(g, row, before);
 	if (r == 0)
 		r = group_column_values(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &names);
 	if (r < 0)
 		return r == -ENOENT ? group_bad(g, "values") : r;
-	for (uint32_t i = 0; i < row; i++)
-		before += (group_form(g, i) & FORM_BLOCK_NAMED) != 0;
-	if (before >= names->n || !(group_form(g, row) & FORM_BLOCK_NAMED))
+	if (before[MARK_NAME] >= names->n || !(group_form(g, row) & FORM_BLOCK_NAMED))
 		return group_bad(g, "values");
-	*ret_name = column_text(names, before);
+	*ret_name = column_text(names, before[MARK_NAME]);
 	return 0;
 }

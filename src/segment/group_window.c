@@ -42,7 +42,7 @@ static int need_pieces_and_codes(struct segment_group *g)
 {
 	int r = group_need_codes(g);
 
-	return r == 0 ? group_need_piece_times(g) : r;
+	return r == 0 ? group_need_piece_starts(g) : r;
 }
 
 int window_whole(struct segment_group *g, struct row_window *ret_window)
@@ -97,99 +97,54 @@ int window_of(struct segment_group *g, uint32_t first, uint32_t end, struct row_
 	return 0;
 }
 
-/* What a row adds to the counts of all blocks, in three words: so many rows are added in a loop
- * without a branch and without a store. */
-#define SUM_BITS  21
-#define SUM_LANES 9
-
-static const uint8_t sum_blocks[SUM_LANES] = {BLOCK_ID1,      BLOCK_ID1_BACK, BLOCK_PARENT,
-					      BLOCK_ID2,      BLOCK_TIME,     BLOCK_TIME_POINT,
-					      BLOCK_DURATION, BLOCK_UNIT,     BLOCK_SEQ};
-
-struct form_sum {
-	uint64_t word[SUM_LANES / 3];
+/* The block of each lane of marks. */
+static const uint8_t lane_blocks[MARK_NAME] = {
+	[MARK_ID1] = BLOCK_ID1,           [MARK_ID1_BACK] = BLOCK_ID1_BACK,
+	[MARK_PARENT] = BLOCK_PARENT,     [MARK_ID2] = BLOCK_ID2,
+	[MARK_TIME] = BLOCK_TIME,         [MARK_TIME_POINT] = BLOCK_TIME_POINT,
+	[MARK_DURATION] = BLOCK_DURATION,
 };
 
-_Static_assert(GROUP_MOST_ROWS < 1 << SUM_BITS, "a lane holds all rows");
-
-static struct form_sum form_sum_of(uint32_t form)
+/* The window of a piece, with what marks count. */
+static int window_of_piece(struct segment_group *g, uint32_t piece, struct row_window *ret_window)
 {
-	uint32_t counts[BLOCK_VALUES] = {0};
-	struct form_sum sum = {{0}};
+	struct row_window w = {.piece = piece,
+			       .piece_end = piece + 1,
+			       .first = g->piece_first[piece],
+			       .end = g->piece_first[piece + 1]};
+	uint32_t before[MARK_LANES], own[MARK_LANES] = {0};
+	int r = group_count_before(g, w.first, before);
 
-	add_form(counts, form, 1);
-	for (unsigned i = 0; i < SUM_LANES; i++)
-		sum.word[i / 3] |= (uint64_t)counts[sum_blocks[i]] << SUM_BITS * (i % 3);
-	return sum;
-}
+	if (r == 0)
+		r = group_marked_rows(g, w.first, w.end, own);
+	for (unsigned lane = 0; lane < MARK_NAME && r == 0; lane++) {
+		enum group_block id = lane_blocks[lane];
 
-/* Sums of each of the group's shapes, in scratch memory; NULL where there is no room for so many.
- */
-static const struct form_sum *form_sums(struct segment_group *g)
-{
-	struct form_sum *sums = (struct form_sum *)(void *)g->scratch;
-	uint32_t last = UINT32_MAX;
-
-	if (g->zone->shape_n * sizeof(*sums) > 2 * g->zone->rows * sizeof(*g->scratch))
-		return NULL;
-	for (uint32_t i = 0; i < g->zone->shape_n; i++) {
-		sums[i] = i > 0 && g->forms[i] == last ? sums[i - 1] : form_sum_of(g->forms[i]);
-		last = g->forms[i];
+		w.before[id] = before[lane];
+		w.count[id] = own[lane];
+		w.total[id] = g->fixed[id].n;
+		if (w.before[id] + w.count[id] > w.total[id])
+			r = group_decoded(g, BLOCK_MARKS, -EBADMSG);
 	}
-	return sums;
-}
-
-static void add_sum(const struct form_sum *sum, uint32_t *counts)
-{
-	for (unsigned i = 0; i < SUM_LANES; i++)
-		counts[sum_blocks[i]] +=
-			(uint32_t)(sum->word[i / 3] >> SUM_BITS * (i % 3)) & ((1u << SUM_BITS) - 1);
-}
-
-/* Adds rows from … end - 1 to what stands before. */
-static void add_rows(const struct segment_group *g, const struct form_sum *sums, uint32_t from,
-		     uint32_t end, uint32_t *counts)
-{
-	struct form_sum sum = {{0}};
-
-	for (uint32_t i = from; i < end && !sums; i++)
-		add_form(counts, group_form(g, i), 1);
-	for (uint32_t i = from; i < end && sums; i++)
-		for (unsigned k = 0; k < SUM_LANES / 3; k++)
-			sum.word[k] += sums[g->codes[i]].word[k];
-	add_sum(&sum, counts);
+	if (r == 0)
+		*ret_window = w;
+	return r;
 }
 
 int windows_of(struct segment_group *g, const uint32_t *rows, uint32_t n,
 	       struct row_window *windows)
 {
-	const struct form_sum *sums;
-	uint32_t at = 0, before[BLOCK_VALUES] = {0};
-	uint32_t total[BLOCK_VALUES] = {0};
-	int found = 0, r = need_pieces_and_codes(g);
+	int found = 0, r = group_need_piece_starts(g);
 
-	if (r < 0)
-		return r;
-	add_shapes(g, g->counts, total);
-	sums = form_sums(g);
-	for (uint32_t i = 0; i < n; i++) {
-		struct row_window *w = &windows[found];
-
-		if (found > 0 && rows[i] < w[-1].end)
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		if (found > 0 && rows[i] < windows[found - 1].end)
 			continue;
-		*w = (struct row_window){.piece = piece_of(g, rows[i])};
-		w->piece_end = w->piece + 1;
-		w->first = g->piece_first[w->piece];
-		w->end = g->piece_first[w->piece_end];
-		add_rows(g, sums, at, w->first, before);
-		at = w->first;
-		memcpy(w->before, before, sizeof(before));
-		memcpy(w->total, total, sizeof(total));
-		for (uint32_t row = w->first; row < w->end; row++)
-			add_form(w->count, group_form(g, row), 1);
+		r = rows[i] < g->zone->rows
+			    ? window_of_piece(g, piece_of(g, rows[i]), &windows[found])
+			    : -EINVAL;
 		found++;
 	}
-	return found;
+	return r < 0 ? r : found;
 }
 
 int group_few_rows(struct segment_group *g, const uint32_t *rows, uint32_t n,

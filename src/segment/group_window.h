@@ -13,7 +13,7 @@ struct row_window {
 	uint32_t piece, piece_end; /* pieces */
 	bool whole;                /* all rows of the group */
 	/* Values of each block: of the rows before, of the window, of the group. */
-	uint32_t before[BLOCK_VALUES], count[BLOCK_VALUES], total[BLOCK_VALUES];
+	uint32_t before[BLOCKS], count[BLOCKS], total[BLOCKS];
 };
 
 /* All rows. */
@@ -23,8 +23,8 @@ int window_whole(struct segment_group *g, struct row_window *ret_window);
  * 32-bit numbers, how many rows of each of the group's shapes stand before the window. */
 int window_of(struct segment_group *g, uint32_t first, uint32_t end, struct row_window *ret_window);
 
-/* The pieces that hold these rows, ascending: no window twice; returns how many, negative errno.
- * Room for n windows. */
+/* The pieces that hold these rows, ascending, but for units and sequence numbers: no window twice;
+ * returns how many, negative errno. Room for n windows. */
 int windows_of(struct segment_group *g, const uint32_t *rows, uint32_t n,
 	       struct row_window *windows);
 

@@ -125,20 +125,23 @@ void group_writer_done(struct group_writer *g)
 /* --- blocks --- */
 
 /* Enters what was written behind `from` into the directory. */
-static int block_close(struct group_writer *g, uint32_t id, size_t count, size_t from, int r)
+static int block_close(struct group_writer *g, uint64_t id, size_t count, size_t from, int r)
 {
-	uint8_t entry[3 * VARINT_MAX + 4];
-	uint32_t checksum;
+	uint8_t entry[3 * VARINT_MAX];
 	size_t n = 0;
 
 	if (r < 0 || g->blocks_out.failed)
 		return r < 0 ? r : -ENOMEM;
-	checksum = (uint32_t)segment_checksum(g->blocks_out.p + from, g->blocks_out.n - from);
 	n += varint_encode(id, entry + n);
 	n += varint_encode(count, entry + n);
 	n += varint_encode(g->blocks_out.n - from, entry + n);
-	memcpy(entry + n, &checksum, sizeof(checksum));
-	buffer_append(&g->directory, entry, n + sizeof(checksum));
+	buffer_append(&g->directory, entry, n);
+	for (; from < g->blocks_out.n; from += MIN(BLOCK_CHUNK, g->blocks_out.n - from)) {
+		uint32_t checksum = (uint32_t)segment_checksum(
+			g->blocks_out.p + from, MIN(BLOCK_CHUNK, g->blocks_out.n - from));
+
+		buffer_append(&g->directory, &checksum, sizeof(checksum));
+	}
 	g->block_n++;
 	return g->directory.failed ? -ENOMEM : 0;
 }
@@ -164,6 +167,16 @@ static int put_i64(struct group_writer *g, uint32_t id, const uint64_t *v, size_
 
 	return n ? block_close(g, id, n, from,
 			       column_encode_i64(g->codec, (const int64_t *)v, n, &g->blocks_out))
+		 : 0;
+}
+
+static int put_parents(struct group_writer *g)
+{
+	size_t from = block_open(g, BLOCK_PARENT), n = g->parents.n;
+
+	return n ? block_close(g, BLOCK_PARENT, n, from,
+			       column_encode_i64_apart(g->codec, (const int64_t *)g->parents.v, n,
+						       &g->blocks_out))
 		 : 0;
 }
 
@@ -281,7 +294,7 @@ static int put_column(struct group_writer *g, uint32_t column)
 				      &g->blocks_out);
 	else
 		r = column_encode_i64(g->codec, (const int64_t *)c->numbers, c->n, &g->blocks_out);
-	return block_close(g, BLOCK_VALUES + column, c->n, from, r);
+	return block_close(g, (uint64_t)BLOCK_VALUES + column, c->n, from, r);
 }
 
 static int by_number(const void *a, const void *b)
@@ -340,19 +353,38 @@ static struct contexts fill_contexts(struct group_writer *g)
 	return all;
 }
 
+struct marks {
+	uint32_t n, counts[MARKS_MOST][MARK_LANES];
+};
+
+/* Readers who begin at a mark begin to decode there. */
+static void restart_at_marks(struct group_writer *g, const struct marks *marks, enum mark_lane lane)
+{
+	uint32_t at[MARKS_MOST], sum = 0;
+
+	for (uint32_t i = 0; i < marks->n; i++)
+		at[i] = sum += marks->counts[i][lane];
+	column_codec_restarts(g->codec, at, marks->n);
+}
+
 /* Numbers of the rows that have one in this block; a row's shape says how large it may be. */
 static int put_by_shape(struct group_writer *g, enum group_block id, const struct stage *s,
-			const uint32_t *shapes)
+			const uint32_t *shapes, const struct marks *marks)
 {
 	size_t from = block_open(g, id);
 	int r;
 
 	if (s->n == 0)
 		return 0;
+	restart_at_marks(g, marks,
+			 id == BLOCK_DURATION ? MARK_DURATION
+			 : id == BLOCK_TIME   ? MARK_TIME
+					      : MARK_TIME_POINT);
 	column_codec_learner(g->codec, g->learners[id], g->seen_shapes);
 	r = column_encode_i64_in(g->codec, (const int64_t *)s->v, s->n, shapes,
 				 (uint32_t)g->seen_shape_n, &g->blocks_out);
 	column_codec_learner(g->codec, NULL, NULL);
+	column_codec_restarts(g->codec, NULL, 0);
 	return block_close(g, id, s->n, from, r);
 }
 
@@ -363,8 +395,18 @@ static int put_loose(struct group_writer *g)
 	return block_close(g, BLOCK_LOOSE, g->loose_n, from, group_loose_write(g, &g->blocks_out));
 }
 
+static int put_marks(struct group_writer *g, const struct marks *marks)
+{
+	size_t from = block_open(g, BLOCK_MARKS), n = (size_t)marks->n * MARK_LANES;
+
+	return n ? block_close(g, BLOCK_MARKS_ID, n, from,
+			       column_encode_u32(g->codec, marks->counts[0], n, &g->blocks_out))
+		 : 0;
+}
+
 static int put_blocks(struct group_writer *g, size_t *ret_hot)
 {
+	struct marks marks;
 	struct contexts by;
 	int r = put_pieces(g);
 
@@ -372,13 +414,16 @@ static int put_blocks(struct group_writer *g, size_t *ret_hot)
 		r = put_shapes(g);
 	if (r < 0)
 		return r;
+	marks.n = group_marks_count(g, marks.counts);
 	by = fill_contexts(g);
-	r = put_by_shape(g, BLOCK_DURATION, &g->durations, by.durations);
+	r = put_by_shape(g, BLOCK_DURATION, &g->durations, by.durations, &marks);
 	*ret_hot = g->blocks_out.n;
 	if (r == 0)
-		r = put_by_shape(g, BLOCK_TIME, &g->times, by.times);
+		r = put_marks(g, &marks);
 	if (r == 0)
-		r = put_by_shape(g, BLOCK_TIME_POINT, &g->point_times, by.points);
+		r = put_by_shape(g, BLOCK_TIME, &g->times, by.times, &marks);
+	if (r == 0)
+		r = put_by_shape(g, BLOCK_TIME_POINT, &g->point_times, by.points, &marks);
 	if (r == 0)
 		r = put_piece_ids(g);
 	if (r == 0)
@@ -386,7 +431,7 @@ static int put_blocks(struct group_writer *g, size_t *ret_hot)
 	if (r == 0)
 		r = put_u64(g, BLOCK_ID1_BACK, g->id1_back.v, g->id1_back.n);
 	if (r == 0)
-		r = put_i64(g, BLOCK_PARENT, g->parents.v, g->parents.n);
+		r = put_parents(g);
 	if (r == 0)
 		r = put_fixed(g, BLOCK_ID2, g->id2.v, sizeof(uint64_t), g->id2.n);
 	if (r == 0)
@@ -549,6 +594,7 @@ int group_writer_close(struct group_writer *g)
 	int r;
 
 	buffer_clear(&g->directory);
+	buffer_byte(&g->directory, DIRECTORY_BY_CHUNK);
 	buffer_clear(&g->blocks_out);
 	g->block_n = 0;
 	r = group_shapes_close(g);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/radix.h"
 #include "segment/key_lists.h"
+#include "segment/row_marks.h"
 #include "segment/segment_dictionary.h"
 #include "segment/shape_table.h"
 #include "segment/text_column.h"
@@ -87,9 +88,9 @@ struct shape_memo {
 struct group_writer {
 	uint32_t most_rows;
 	struct column_codec *codec;
-	struct column_hints hints[BLOCK_VALUES]; /* of the blocks before the values */
+	struct column_hints hints[BLOCKS]; /* of the blocks before the values */
 	struct column_models_out models;
-	struct column_learner *learners[BLOCK_VALUES]; /* of the blocks by shape */
+	struct column_learner *learners[BLOCKS]; /* of the blocks by shape */
 	struct dictionary dictionary;
 	struct shape_table shapes;
 	struct totals totals;
@@ -191,6 +192,9 @@ int group_stage_loose(struct group_writer *g, struct remap *r, uint8_t level, co
 		      uint32_t n);
 /* The group's rows are all there: were there too many lists?  -ENOMEM. */
 int group_lists_close(struct group_writer *g);
+/* How many values the rows between marks have in each lane, once the rows' codes are the group's
+ * own; how many marks there are. */
+uint32_t group_marks_count(const struct group_writer *g, uint32_t counts[][MARK_LANES]);
 /* Appends the block of LOOSE attributes, once the rows' codes are the group's own.  -ENOMEM. */
 int group_loose_write(struct group_writer *g, struct buffer *out);
 /* Classes for a new skeleton, whose first row this is. */

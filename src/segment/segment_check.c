@@ -200,6 +200,8 @@ static int check_group(struct checking *c, struct segment_group *g)
 	int r = group_rows(g, 0, g->zone->rows, &set);
 
 	if (r == 0)
+		r = group_check_marks(g);
+	if (r == 0)
 		r = group_pieces(g, &pieces, &n);
 	for (size_t i = 0; i < g->column_n && r == 0; i++)
 		r = group_need_column(g, &g->columns[i]);

@@ -76,9 +76,26 @@ enum group_block {
 	BLOCK_SEQ,        /* u64 a row with a seq */
 	BLOCK_LOOSE,      /* a loose entry: its column; see group_loose.c */
 	BLOCK_UUID,       /* 16 bytes a UUID that stands in texts */
-	BLOCK_VALUES,     /* this + the number of the column */
+	BLOCK_MARKS,      /* values that rows have in the blocks before: row_marks.h */
+	BLOCKS
 };
-#define BLOCK_HOT_END BLOCK_TIME
+
+/* In the file a block is called by its number, but for these: this + the number of a column, and
+ * what no column can have. */
+#define BLOCK_VALUES   16u
+#define BLOCK_MARKS_ID ((1ULL << 32) + BLOCK_VALUES)
+#define BLOCK_HOT_END  BLOCK_TIME
+
+/* Bytes of a block under one checksum: a part of it is read and verified without the rest.  A
+ * directory says so in its first byte, which is that of block 0 where a block has one for all of
+ * it, as all had at first. */
+#define BLOCK_CHUNK        8192u
+#define DIRECTORY_BY_CHUNK 1
+
+static inline size_t block_chunks(size_t bytes)
+{
+	return bytes / BLOCK_CHUNK + (bytes % BLOCK_CHUNK != 0);
+}
 
 /* Rows of a chunk of the list of loose entries; a reader takes any number that is not too small. */
 #define LOOSE_ROWS        1024

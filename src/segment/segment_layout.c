@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "segment/group_int.h"
 
-static const char *const block_names[BLOCK_VALUES] = {
+static const char *const block_names[BLOCKS] = {
 	[BLOCK_PIECE_ROWS] = "rows of traces",
 	[BLOCK_PIECE_START] = "start of traces",
 	[BLOCK_PIECE_DURATION] = "duration of traces",
@@ -21,6 +21,7 @@ static const char *const block_names[BLOCK_VALUES] = {
 	[BLOCK_SEQ] = "sequence number",
 	[BLOCK_LOOSE] = "which loose attributes",
 	[BLOCK_UUID] = "uuid",
+	[BLOCK_MARKS] = "marks",
 };
 
 static const char *const section_names[SECTIONS] = {
@@ -33,7 +34,7 @@ static const char *const section_names[SECTIONS] = {
 static void tell_group(struct segment_group *g, segment_layout_fn *each, void *context)
 {
 	each(context, "directories", SLICE(""), 0, g->zone_place->directory_bytes);
-	for (size_t i = 0; i < BLOCK_VALUES; i++)
+	for (size_t i = 0; i < BLOCKS; i++)
 		if (g->fixed[i].n)
 			each(context, block_names[i], SLICE(""), g->fixed[i].n, g->fixed[i].bytes);
 	for (size_t i = 0; i < g->column_n; i++) {

@@ -112,6 +112,81 @@ static void blocks_come_back_whole_and_in_parts(void **state)
 	}
 }
 
+/* Decoding begins at the last restart before a value, and asks for no context before that. */
+static void parts_are_decoded_from_restarts(void **state)
+{
+	enum { MANY = 20000 };
+	static int64_t values[MANY];
+	static uint64_t out[MANY];
+	static uint32_t contexts[MANY], few[MANY];
+	static const uint32_t at[] = {5, 4001, 4100, 9003, 13500, 13501, 19999, 30000},
+			      names[] = {0, 1, 2, 3, 4};
+	struct rng rng = {21};
+
+	for (int learnt = 0; learnt < 2; learnt++) {
+		struct column_codec *codec = column_codec_new();
+		struct column_models_out models_out = {0};
+		struct column_learner *l = learnt ? column_learner_new(&models_out) : NULL;
+		struct column_models models = {0};
+		struct buffer block = {0};
+
+		for (int k = 0; k < 3;
+		     k++) { /* the last with escapes, where something was learnt */
+			for (size_t i = 0; i < MANY; i++) {
+				contexts[i] = (uint32_t)rng_below(&rng, 5);
+				values[i] = (int64_t)rng_below(&rng, 100 << contexts[i] * 5);
+				if (k == 2 && rng_below(&rng, 500) == 0)
+					values[i] = -(int64_t)(rng_next(&rng) >> 20);
+			}
+			buffer_clear(&block);
+			column_codec_learner(codec, l, names);
+			column_codec_restarts(codec, at, ARRAY_SIZE(at));
+			assert_int_equal(
+				column_encode_i64_in(codec, values, MANY, contexts, 5, &block), 0);
+		}
+		column_codec_learner(codec, NULL, NULL);
+		column_codec_restarts(codec, NULL, 0);
+		column_learner_free(l);
+		if (learnt)
+			assert_int_equal(
+				column_models_read(slice_of(models_out.bytes.p, models_out.bytes.n),
+						   models_out.n, 5, &models),
+				0);
+		column_codec_models(codec, learnt ? &models : NULL, names);
+		assert_int_equal(column_contexts_from(buffer_get(&block), MANY, 4003), 0);
+		assert_int_equal(column_contexts_from(buffer_get(&block), MANY, 4004), 4004);
+		assert_int_equal(column_contexts_from(buffer_get(&block), MANY, MANY - 1), 13500);
+		for (int i = 0; i < 300; i++) {
+			struct column_range ranges[3];
+			size_t n = 0, first = 0, k = 0;
+
+			memset(few, 0xff, sizeof(few)); /* what is not needed is not looked at */
+			for (; n < 3; n++) {
+				ranges[n].first = first + rng_below(&rng, (MANY - first) / 2 + 1);
+				ranges[n].count = rng_below(&rng, MIN((size_t)(i % 5 ? 20 : 6000),
+								      MANY - ranges[n].first) +
+									  1);
+				first = ranges[n].first + ranges[n].count;
+				for (size_t v = column_contexts_from(buffer_get(&block), MANY,
+								     ranges[n].first);
+				     ranges[n].count && v < first; v++)
+					few[v] = contexts[v];
+			}
+			assert_int_equal(column_decode_u64_ranges(codec, buffer_get(&block), MANY,
+								  few, 5, ranges, n, out),
+					 0);
+			for (n = 0; n < 3; n++)
+				for (size_t v = 0; v < ranges[n].count; v++)
+					assert_int_equal((int64_t)out[k++],
+							 values[ranges[n].first + v]);
+		}
+		column_models_done(&models);
+		buffer_done(&models_out.bytes);
+		buffer_done(&block);
+		column_codec_free(codec);
+	}
+}
+
 static void tables_are_kept_once(void **state)
 {
 	struct blocks *with = make(STEADY, true), *without = make(STEADY, false);
@@ -195,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_come_back_whole_and_in_parts),
+		cmocka_unit_test(parts_are_decoded_from_restarts),
 		cmocka_unit_test(tables_are_kept_once),
 		cmocka_unit_test(what_changes_is_learnt_again),
 		cmocka_unit_test(names_without_tables_are_learnt_from),

@@ -124,13 +124,19 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void few_rows_are_what_all_rows_say(void **state)
+/* In groups of this size rows stand before the first mark and behind the last, and behind a restart
+ * or not. */
+static void assert_few_rows(const char *dir, uint64_t file, uint32_t most)
 {
 	struct pile p = {0};
-	struct segment *s = make(&p, *state, 4, 13, LISTS);
+	struct rng made = {13};
+	struct segment *s;
 	struct segment_group *g = NULL;
 	struct rng rng = {17};
 
+	pile_add(&p, mixed_keys(&made, LISTS));
+	pile_write(&p, dir, file, most);
+	s = pile_open(dir, file);
 	for (int i = 0; i < 200; i++) {
 		uint32_t number = (uint32_t)rng_below(&rng, segment_info(s)->groups), rows[8], n;
 		struct event_set set = {0};
@@ -167,6 +173,14 @@ static void few_rows_are_what_all_rows_say(void **state)
 	group_close(g);
 	segment_unref(s);
 	pile_done(&p);
+}
+
+static void few_rows_are_what_all_rows_say(void **state)
+{
+	assert_few_rows(*state, 4, GROUP_ROWS);
+	assert_few_rows(*state, 5, 2048);
+	assert_few_rows(*state, 6, 2049);
+	assert_few_rows(*state, 7, 0);
 }
 
 static void some_rows_are_what_all_rows_say(void **state)

@@ -69,8 +69,13 @@ static void read_everything(const char *dir)
 		segment_trace(s, id, &set);
 	}
 	for (uint32_t i = 0; i < segment_info(s)->groups && i < 100; i++)
-		if ((g ? group_reopen(g, i) : group_open(s, i, &g)) == 0)
+		if ((g ? group_reopen(g, i) : group_open(s, i, &g)) == 0) {
+			uint32_t last = group_zone(g)->rows - 1;
+			struct group_few few;
+
+			group_few_rows(g, &last, 1, &few);
 			group_rows(g, 0, group_zone(g)->rows, &set);
+		}
 	for (size_t i = 0; i < set.batch_n; i++)
 		assert_true(batch_check(set.batches[i]));
 	group_close(g);
@@ -127,6 +132,76 @@ static void every_flipped_bit_is_found(void **state)
 	}
 	assert_int_equal(check(*state, &findings), 0);
 	close(fd);
+}
+
+/* Where rows of a group are, of which some lie in a damaged chunk of a block. */
+static int few_ids(const char *dir, uint32_t row, uint64_t *ret_id, char *ret_error, size_t size)
+{
+	struct segment *s = pile_open(dir, NUMBER);
+	struct segment_group *g;
+	struct group_few few;
+	int r;
+
+	assert_int_equal(group_open_few(s, 0, &g), 0);
+	r = group_few_rows(g, &row, 1, &few);
+	if (r == 0)
+		*ret_id = few.id1[row];
+	snprintf(ret_error, size, "%s", group_error(g));
+	group_close(g);
+	segment_unref(s);
+	return r;
+}
+
+static void what_lies_in_other_chunks_is_read(void **state)
+{
+	enum { ROWS = 6000 };
+	struct batch *b = batch_new(0);
+	struct pile p = {0};
+	struct rng rng = {9};
+	uint64_t ids[ROWS], id;
+	char error[200], *bytes, *path, *at = NULL, name[SEGMENT_NAME_MAX];
+	int fd, findings;
+	size_t n;
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint32_t i = 0; i < ROWS; i++) {
+		struct event *e = batch_event(b);
+
+		*e = (struct event){.id1 = ids[i] = rng_next(&rng) | 1,
+				    .time_ns = 1700000000000000000ULL + i * 1000,
+				    .end_ns = 1700000000000000000ULL + i * 1000 + i % 77};
+		store_be64(e->trace_id.b + 8, 1 + i);
+	}
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(&p, b);
+	pile_write(&p, *state, NUMBER, 0);
+	pile_done(&p);
+	segment_name(NUMBER, name);
+	path = fs_path(*state, name);
+	assert_int_equal(fs_load(fs_real(), path, 1 << 20, &bytes, &n), 0);
+	at = memmem(bytes, n, &ids[3000], sizeof(ids[0]));
+	assert_non_null(at);
+	fd = open_file(*state, O_RDWR);
+	assert_int_equal(pwrite(fd, &ids[0], 1, at - bytes + 1), 1);
+	close(fd);
+	/* A chunk has 1,024 ids. */
+	for (uint32_t row = 0; row < ROWS; row += 100) {
+		int r = few_ids(*state, row, &id, error, sizeof(error));
+
+		if (row > 3000 - 1024 && row < 3000 + 1024 && r < 0) {
+			assert_int_equal(r, -EBADMSG);
+			assert_non_null(strstr(error, "the ids are damaged"));
+			continue;
+		}
+		assert_true(row != 3000);
+		assert_int_equal(r, 0);
+		assert_int_equal(id, ids[row]);
+	}
+	assert_int_equal(check(*state, &findings), -EBADMSG);
+	assert_int_equal(findings, 1);
+	free(bytes);
+	free(path);
 }
 
 static void a_file_cut_short_is_found(void **state)
@@ -199,6 +274,7 @@ int main(void)
 		cmocka_unit_test(what_was_just_written_is_sound),
 		cmocka_unit_test(totals_that_are_not_of_the_rows_are_found),
 		cmocka_unit_test(every_flipped_bit_is_found),
+		cmocka_unit_test(what_lies_in_other_chunks_is_read),
 		cmocka_unit_test(a_file_cut_short_is_found),
 		cmocka_unit_test(a_damaged_group_leaves_the_others_readable),
 		cmocka_unit_test(a_segment_of_another_version_is_refused_by_name),

@@ -20,6 +20,7 @@
 static const char *const goldens[] = {
 	"1",        /* as the first ones were */
 	"1-models", /* models, times told by ends, an index with slots, totals */
+	"1-marks",  /* checksums by chunk, marks, restarts */
 };
 
 static struct batch *decode(struct buffer *bytes)
@@ -102,6 +103,28 @@ static void calls(struct pile *p, struct rng *rng)
 	pile_add(p, b);
 }
 
+/* So long that it has marks, and blocks have chunks and restarts. */
+static void a_long_trace(struct pile *p, struct rng *rng)
+{
+	struct batch *b = batch_new(0);
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint64_t i = 0; i < 4300; i++) {
+		struct event *e = batch_event(b);
+
+		*e = (struct event){.id1 = rng_next(rng) | 1,
+				    .id2 = i ? b->events[i - 1 - i % 3 % i].id1 : 0,
+				    .time_ns = 1700000000000000000ULL + i * 1000 +
+					       rng_below(rng, 100 << i % 4),
+				    .kind = (int32_t)(i % 4)};
+		e->end_ns = e->time_ns + 1 + rng_below(rng, 1000 << i % 4 * 3);
+		store_be64(e->trace_id.b + 8, 5000);
+	}
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(p, b);
+}
+
 static void write_current(const char *dir)
 {
 	struct batch_random what = {.shape = RANDOM_EVENTS, .rows = 40};
@@ -116,7 +139,8 @@ static void write_current(const char *dir)
 	pile_add(&p, b);
 	usual(&p, &rng);
 	calls(&p, &rng);
-	pile_write(&p, dir, NUMBER, 300);
+	a_long_trace(&p, &rng);
+	pile_write(&p, dir, NUMBER, 4400);
 	segment_name(NUMBER, name);
 	path = fs_path(dir, name);
 	assert_int_equal(fs_load(fs_real(), path, 1 << 20, &bytes, &n), 0);
