@@ -98,6 +98,7 @@ static void refuse(struct engine *e, struct store_append *append, enum store_ref
 {
 	atomic_fetch_add_explicit(&e->counters.refused[cause], 1, memory_order_relaxed);
 	batch_unref(append->batch);
+	free(append->runs);
 	append->done(append, r);
 }
 
@@ -134,6 +135,7 @@ static void engine_append(struct store *s, struct store_append *append)
 	size_t bytes = append->batch ? batch_bytes(append->batch) : 0;
 	int r = cursors_check(e, append);
 
+	append->runs = NULL;
 	if (r < 0) {
 		batch_unref(append->batch);
 		append->done(append, r);
@@ -156,6 +158,8 @@ static void engine_append(struct store *s, struct store_append *append)
 		refuse(e, append, REFUSED_MEMORY, -ENOBUFS);
 		return;
 	}
+	if (append->batch) /* or by the log's thread, should there be no memory now */
+		append->runs = run_list_new(append->batch);
 	r = wal_append(e->wal, append);
 	if (r < 0) {
 		atomic_fetch_sub(&e->memory, bytes);
@@ -205,8 +209,8 @@ static bool head_is_full(const struct engine *e, const struct head *h, int64_t n
 }
 
 /* On the log's thread (or the one that opens). */
-static int publish(struct engine *e, struct batch *batch, uint64_t seq, int64_t received_ns,
-		   const struct store_cursor *cursors, size_t cursor_n)
+static int publish(struct engine *e, struct batch *batch, const struct run_list *list, uint64_t seq,
+		   int64_t received_ns, const struct store_cursor *cursors, size_t cursor_n)
 {
 	struct view *old = NULL;
 	int r;
@@ -214,7 +218,7 @@ static int publish(struct engine *e, struct batch *batch, uint64_t seq, int64_t 
 	pthread_mutex_lock(&e->lock);
 	r = manifest_apply_cursors(&e->cursors, cursors, cursor_n);
 	if (r == 0 && batch)
-		r = head_add(view_active(e->view), batch, seq, received_ns);
+		r = head_add(view_active(e->view), batch, list, seq, received_ns);
 	if (r == 0) {
 		e->last_seq = seq;
 		e->last_append_ns = clock_mono_ns();
@@ -237,13 +241,14 @@ static void engine_settled(void *context, struct store_append *chain, int result
 
 		next = a->next;
 		if (r == 0)
-			r = publish(e, a->batch, a->seq, a->batch ? a->batch->received_ns : 0,
-				    a->cursors, a->cursor_n);
+			r = publish(e, a->batch, a->runs, a->seq,
+				    a->batch ? a->batch->received_ns : 0, a->cursors, a->cursor_n);
 		if (r < 0) {
 			atomic_fetch_sub(&e->memory, a->batch ? batch_bytes(a->batch) : 0);
 			atomic_fetch_add(&e->counters.refused[REFUSED_DISK], 1);
 			batch_unref(a->batch);
 		}
+		free(a->runs);
 		a->done(a, r);
 	}
 }
@@ -257,7 +262,7 @@ static int engine_replayed(void *context, const struct wal_record *record)
 		batch_ref(record->batch);
 		atomic_fetch_add(&e->memory, batch_bytes(record->batch));
 	}
-	r = publish(e, record->batch, record->seq, record->received_ns, record->cursors,
+	r = publish(e, record->batch, NULL, record->seq, record->received_ns, record->cursors,
 		    record->cursor_n);
 	if (r < 0) {
 		batch_unref(record->batch);

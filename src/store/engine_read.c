@@ -68,7 +68,7 @@ static int record_read(void *context, const struct wal_record *record)
 	if (!record->batch)
 		return 0;
 	batch_ref(record->batch);
-	r = head_add(view_active(x->view), record->batch, record->seq, record->received_ns);
+	r = head_add(view_active(x->view), record->batch, NULL, record->seq, record->received_ns);
 	if (r < 0)
 		batch_unref(record->batch);
 	else

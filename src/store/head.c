@@ -46,13 +46,14 @@ struct head *head_unref(struct head *h)
 	return NULL;
 }
 
-int head_add(struct head *h, struct batch *batch, uint64_t seq, int64_t received_ns)
+int head_add(struct head *h, struct batch *batch, const struct run_list *list, uint64_t seq,
+	     int64_t received_ns)
 {
 	bool first = head_is_empty(h);
 	int r;
 
 	pthread_rwlock_wrlock(&h->lock);
-	r = runs_add(&h->runs, batch, seq);
+	r = runs_add(&h->runs, batch, list, seq);
 	pthread_rwlock_unlock(&h->lock);
 	if (r < 0)
 		return r;

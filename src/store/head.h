@@ -50,8 +50,10 @@ static inline bool head_is_empty(const struct head *h)
 	return h->runs.batch_n == 0;
 }
 
-/* Adds a batch whose number is above those before; takes the reference on success.  -ENOMEM. */
-int head_add(struct head *h, struct batch *batch, uint64_t seq, int64_t received_ns);
+/* Adds a batch whose number is above those before; takes the reference on success.  `list` as for
+ * runs_add().  -ENOMEM. */
+int head_add(struct head *h, struct batch *batch, const struct run_list *list, uint64_t seq,
+	     int64_t received_ns);
 
 /* Appends the rows of a trace that the mark shows.  -ENOENT, -ENOMEM.  Any thread. */
 int head_trace(struct head *h, struct runs_mark mark, struct trace_id id, struct event_set *set);

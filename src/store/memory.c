@@ -41,7 +41,7 @@ static int keep(struct memory_store *m, struct batch *b)
 		m->stats.refused[REFUSED_MEMORY]++;
 		return -ENOBUFS;
 	}
-	r = runs_add(&m->runs, b, m->stats.batches + 1);
+	r = runs_add(&m->runs, b, NULL, m->stats.batches + 1);
 	if (r == 0)
 		m->stats.batches++;
 	return r;

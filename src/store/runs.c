@@ -13,11 +13,13 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/rng.h"
 #include "store/store_int.h"
 
 #define CHUNK_FIRST 1024
-#define STEP        8 /* rows between the steps of a look-up */
-#define RING        (4 * STEP)
+#define STEP        8 /* runs between the steps of a look-up */
+#define LINE        64
+#define RUNS_MOST   ((uint32_t)1 << 31)
 #define COUNT_FROM  4096 /* rows: below, room is made for as many runs */
 
 struct kept {
@@ -25,12 +27,14 @@ struct kept {
 	uint64_t seq;
 };
 
+/* Half a line of the cache: looking one up, and adding to it, touches nothing else. */
 struct chain {
 	struct trace_id id;
-	uint32_t first, last; /* runs; `last` is the writer's, as is what follows */
-	int64_t start_ns;     /* the earliest of its blocks; INT64_MAX: none has a time */
-	bool rooted;          /* has a block without a parent */
+	uint32_t first;                 /* run */
+	uint32_t last : 31, rooted : 1; /* the writer's, as is what follows */
+	int64_t start_ns;               /* as in struct run_found */
 };
+_Static_assert(sizeof(struct chain) == 32, "two of them are a line");
 
 /* Which chunk an entry is in, and where. */
 static void *entry(void *const *chunks, uint32_t at, size_t size)
@@ -51,12 +55,12 @@ static bool reserve(void **chunks, uint64_t need, size_t size)
 		uint64_t n = (uint64_t)CHUNK_FIRST << i;
 
 		if (!chunks[i])
-			chunks[i] = malloc(n * size);
+			chunks[i] = aligned_alloc(LINE, n * size);
 		if (!chunks[i])
 			return false;
 		have += n;
 	}
-	return have >= need && need < RUNS_NONE;
+	return have >= need && need <= RUNS_MOST;
 }
 
 static struct run *run_get(const struct runs *r, uint32_t run)
@@ -118,14 +122,17 @@ static bool chain_has_id(const void *context, uint32_t value, const void *key)
 	return trace_id_eq(chain_get(context, value)->id, *(const struct trace_id *)key);
 }
 
-static uint64_t hash_id(const struct runs *r, struct trace_id id)
+/* The half of a hash that a map asks for. */
+static uint32_t hash_half(struct trace_id id, uint64_t seed)
 {
-	return hash_bytes(id.b, sizeof(id.b), r->by_id.seed);
+	return (uint32_t)(hash_bytes(id.b, sizeof(id.b), seed) >> 32);
 }
 
 uint32_t runs_find(const struct runs *r, struct trace_id id)
 {
-	return map_get(&r->by_id, hash_id(r, id), chain_has_id, r, &id);
+	uint64_t hash = (uint64_t)hash_half(id, r->by_id.seed) << 32;
+
+	return map_get(&r->by_id, hash, chain_has_id, r, &id);
 }
 
 static int64_t clamp_ns(uint64_t ns)
@@ -133,109 +140,123 @@ static int64_t clamp_ns(uint64_t ns)
 	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-/* A run that grows by rows. */
+static bool is_block(const struct event *e)
+{
+	return e->type == EVENT_SPAN || e->type == EVENT_BEGIN;
+}
+
+static void row_note(struct run_list *list, struct run_found *run, const struct event *e)
+{
+	run->count++;
+	if (!is_block(e))
+		return;
+	list->span_n++;
+	run->rooted |= e->id2 == 0;
+	if (e->time_ns != 0)
+		run->start_ns = MIN(run->start_ns, clamp_ns(e->time_ns));
+}
+
+struct run_list *run_list_new(const struct batch *b)
+{
+	size_t most = b->event_n < COUNT_FROM ? b->event_n : count_runs(b);
+	struct run_list *list =
+		b->event_n < RUNS_MOST ? malloc(sizeof(*list) + most * sizeof(*list->rows)) : NULL;
+	uint64_t seed = rng_process_seed();
+	struct run_found *run = NULL;
+
+	if (!list)
+		return NULL;
+	*list = (struct run_list){0};
+	for (uint32_t i = 0; i < b->event_n; i++) {
+		const struct event *e = &b->events[i];
+
+		if (!run || !trace_id_eq(run->id, e->trace_id)) {
+			run = &list->rows[list->n++];
+			*run = (struct run_found){.id = e->trace_id,
+						  .start_ns = INT64_MAX,
+						  .hash = hash_half(e->trace_id, seed),
+						  .first = i};
+		}
+		row_note(list, run, e);
+	}
+	return list;
+}
+
+/* Where the next entries go, while a batch is being added. */
 struct growing {
-	struct trace_id id;
-	uint64_t hash;
-	int64_t start_ns;
-	uint32_t first, count, run_n, trace_n, batch;
-	bool rooted;
+	uint32_t run_n, trace_n, batch;
 };
 
-/* The run has ended: notes it.  Room was made for all of it. */
-static void run_end(struct runs *r, struct growing *g)
+/* Room was made for all of it. */
+static void run_add(struct runs *r, struct growing *g, const struct run_found *found)
 {
 	uint32_t at = g->run_n++, trace;
 	struct run *run = run_get(r, at);
+	uint64_t hash = (uint64_t)found->hash << 32;
 
 	run->batch = g->batch;
-	run->first = g->first;
-	run->count = g->count;
+	run->first = found->first;
+	run->count = found->count;
 	atomic_init(&run->next, RUNS_NONE);
-	trace = map_get(&r->by_id, g->hash, chain_has_id, r, &g->id);
+	trace = map_get(&r->by_id, hash, chain_has_id, r, &found->id);
 	if (trace != MAP_NONE) {
 		struct chain *chain = chain_get(r, trace);
 
 		atomic_store_explicit(&run_get(r, chain->last)->next, at, memory_order_release);
 		chain->last = at;
-		chain->start_ns = MIN(chain->start_ns, g->start_ns);
-		chain->rooted |= g->rooted;
+		chain->start_ns = MIN(chain->start_ns, found->start_ns);
+		chain->rooted |= found->rooted;
 		return;
 	}
-	*chain_get(r, g->trace_n) = (struct chain){g->id, at, at, g->start_ns, g->rooted};
-	map_put(&r->by_id, g->hash, g->trace_n++);
+	*chain_get(r, g->trace_n) =
+		(struct chain){found->id, at, at, found->rooted, found->start_ns};
+	map_put(&r->by_id, hash, g->trace_n++);
 }
 
-static void row_add(struct runs *r, struct growing *g, const struct event *e, uint32_t at,
-		    uint64_t hash)
+/* Runs of a trace come apart, and each look-up goes through three places that are in no cache.  So
+ * they are worked on in steps, several at a time: where the trace would stand, the trace, its last
+ * run, and only then the run itself. */
+static void list_add(struct runs *r, struct growing *g, const struct run_found *rows, size_t n)
 {
-	if (g->count > 0 && !trace_id_eq(g->id, e->trace_id)) {
-		run_end(r, g);
-		g->count = 0;
-	}
-	if (g->count++ == 0) {
-		g->id = e->trace_id;
-		g->hash = hash;
-		g->start_ns = INT64_MAX;
-		g->first = at;
-		g->rooted = false;
-	}
-	if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
-		return;
-	r->span_n++;
-	g->rooted |= e->id2 == 0;
-	if (e->time_ns != 0)
-		g->start_ns = MIN(g->start_ns, clamp_ns(e->time_ns));
-}
-
-/* Spans of a trace seldom stand together: nearly each row is looked up, and each look-up goes
- * through three places that are in no cache.  So rows are worked on in steps, several at a time:
- * where the trace would stand, the trace, its last run, and only then the row itself. */
-static void rows_add(struct runs *r, struct growing *g, const struct event *events, size_t n)
-{
-	uint64_t hashes[RING];
-
 	for (size_t i = 0; i < n + (size_t)3 * STEP; i++) {
 		size_t second = i - STEP, third = i - (size_t)2 * STEP,
 		       last = i - (size_t)3 * STEP; /* wrap around at first */
 		uint32_t trace;
 
-		if (i < n) {
-			hashes[i % RING] = hash_id(r, events[i].trace_id);
-			map_prefetch(&r->by_id, hashes[i % RING]);
-		}
+		if (i < n)
+			map_prefetch(&r->by_id, (uint64_t)rows[i].hash << 32);
 		if (second < n) {
-			trace = map_peek(&r->by_id, hashes[second % RING]);
+			trace = map_peek(&r->by_id, (uint64_t)rows[second].hash << 32);
 			if (trace != MAP_NONE)
 				__builtin_prefetch(chain_get(r, trace));
 		}
 		if (third < n) {
-			trace = map_peek(&r->by_id, hashes[third % RING]);
+			trace = map_peek(&r->by_id, (uint64_t)rows[third].hash << 32);
 			if (trace != MAP_NONE)
 				__builtin_prefetch(run_get(r, chain_get(r, trace)->last), 1);
 		}
 		if (last < n)
-			row_add(r, g, &events[last], (uint32_t)last, hashes[last % RING]);
+			run_add(r, g, &rows[last]);
 	}
-	if (g->count > 0)
-		run_end(r, g);
 }
 
-int runs_add(struct runs *r, struct batch *b, uint64_t seq)
+int runs_add(struct runs *r, struct batch *b, const struct run_list *list, uint64_t seq)
 {
+	_cleanup_(freep)
+	struct run_list *own = list ? NULL : run_list_new(b);
 	struct growing g = {.run_n = r->run_n, .trace_n = r->trace_n, .batch = r->batch_n};
-	size_t most = b->event_n < COUNT_FROM ? b->event_n : count_runs(b);
 
-	if (b->event_n >= RUNS_NONE ||
-	    !reserve(r->batches, (uint64_t)g.batch + 1, sizeof(struct kept)) ||
-	    !reserve(r->runs, (uint64_t)g.run_n + most, sizeof(struct run)) ||
-	    !reserve(r->traces, (uint64_t)g.trace_n + most, sizeof(struct chain)) ||
-	    !map_reserve(&r->by_id, most))
+	list = list ? list : own;
+	if (!list || !reserve(r->batches, (uint64_t)g.batch + 1, sizeof(struct kept)) ||
+	    !reserve(r->runs, (uint64_t)g.run_n + list->n, sizeof(struct run)) ||
+	    !reserve(r->traces, (uint64_t)g.trace_n + list->n, sizeof(struct chain)) ||
+	    !map_reserve(&r->by_id, list->n))
 		return -ENOMEM;
 	*kept_get(r, g.batch) = (struct kept){b, seq};
-	rows_add(r, &g, b->events, b->event_n);
+	list_add(r, &g, list->rows, list->n);
 	r->event_n += b->event_n;
-	r->bytes += cost(b, g.run_n - r->run_n);
+	r->span_n += list->span_n;
+	r->bytes += cost(b, list->n);
 	atomic_store_explicit(&r->batch_n, g.batch + 1, memory_order_release);
 	atomic_store_explicit(&r->trace_n, g.trace_n, memory_order_release);
 	atomic_store_explicit(&r->run_n, g.run_n, memory_order_release);

@@ -23,6 +23,21 @@ struct run {
 	_Atomic uint32_t next; /* the trace's next run, or RUNS_NONE */
 };
 
+/* The runs of one batch, before they are anybody's. */
+struct run_found {
+	struct trace_id id;
+	int64_t start_ns; /* the earliest of its blocks; INT64_MAX: none has a time */
+	uint32_t hash;    /* the upper half of the id's */
+	uint32_t first, count;
+	bool rooted; /* has a block without a parent */
+};
+
+struct run_list {
+	uint64_t span_n;
+	uint32_t n;
+	struct run_found rows[];
+};
+
 struct runs {
 	void *batches[RUNS_CHUNKS], *traces[RUNS_CHUNKS], *runs[RUNS_CHUNKS];
 	_Atomic uint32_t batch_n, trace_n, run_n;
@@ -40,9 +55,14 @@ void runs_init(struct runs *r);
 /* Lets go of the batches. */
 void runs_done(struct runs *r);
 
-/* Adds a sealed batch under its number; the reference is taken over on success.  -ENOMEM: nothing
- * has changed. */
-int runs_add(struct runs *r, struct batch *batch, uint64_t seq);
+/* The runs of a batch, for free().  NULL when out of memory, or there are too many rows.  Any
+ * thread: whoever made the batch still has it in its caches, and there are many who make them, but
+ * one who adds. */
+struct run_list *run_list_new(const struct batch *batch);
+
+/* Adds a sealed batch under its number; the reference is taken over on success.  `list` is what
+ * run_list_new() said of it, or NULL: it is asked now.  -ENOMEM: nothing has changed. */
+int runs_add(struct runs *r, struct batch *batch, const struct run_list *list, uint64_t seq);
 
 /* How many bytes runs_add() would add to `bytes`. */
 size_t runs_cost(const struct batch *batch);

@@ -35,6 +35,7 @@ struct store_append {
 
 	/* The engine's, from store_append() to `done`. */
 	struct store_append *next;
+	struct run_list *runs;
 	uint64_t seq, checksum;
 	size_t bytes;
 };

@@ -242,7 +242,7 @@ static void world_open(struct world *w, uint64_t seed, uint32_t traces, uint32_t
 				random_rows(&rng, traces, 1 + (uint32_t)rng_below(&rng, rows));
 
 			remember(w, b);
-			assert_int_equal(head_add(parts[i], b, i * 100 + k, (int64_t)T0), 0);
+			assert_int_equal(head_add(parts[i], b, NULL, i * 100 + k, (int64_t)T0), 0);
 		}
 		mark = runs_mark(&parts[i]->runs);
 		for (uint32_t t = 0; t < mark.traces; t++) {

@@ -37,8 +37,8 @@ static void neighbouring_rows_of_a_trace_are_one_run(void **state)
 	const struct run *run;
 
 	runs_init(&r);
-	assert_int_equal(runs_add(&r, batch_of(first, 5), 41), 0);
-	assert_int_equal(runs_add(&r, batch_of(second, 2), 42), 0);
+	assert_int_equal(runs_add(&r, batch_of(first, 5), NULL, 41), 0);
+	assert_int_equal(runs_add(&r, batch_of(second, 2), NULL, 42), 0);
 	mark = runs_mark(&r);
 	assert_int_equal(mark.batches, 2);
 	assert_int_equal(mark.traces, 2);
@@ -68,12 +68,44 @@ static void a_mark_does_not_show_what_came_after_it(void **state)
 	struct runs r;
 
 	runs_init(&r);
-	assert_int_equal(runs_add(&r, batch_of(first, 1), 1), 0);
+	assert_int_equal(runs_add(&r, batch_of(first, 1), NULL, 1), 0);
 	before = runs_mark(&r);
-	assert_int_equal(runs_add(&r, batch_of(second, 2), 2), 0);
+	assert_int_equal(runs_add(&r, batch_of(second, 2), NULL, 2), 0);
 	assert_null(runs_next(&r, before, runs_first(&r, before, runs_find(&r, id_of(7)))));
 	assert_null(runs_first(&r, before, runs_find(&r, id_of(9))));
 	assert_non_null(runs_first(&r, runs_mark(&r), runs_find(&r, id_of(9))));
+	runs_done(&r);
+}
+
+static void runs_may_be_found_before_they_are_added(void **state)
+{
+	static const uint32_t traces[] = {7, 7, 8, 7};
+	struct batch *b = batch_of(traces, 4);
+	struct run_list *list;
+	struct runs r;
+
+	b->events[0].time_ns = 50;
+	b->events[1].time_ns = 40;
+	b->events[3].id2 = 1;
+	b->events[2].type = EVENT_POINT;
+	list = run_list_new(b);
+	assert_non_null(list);
+	assert_int_equal(list->n, 3);
+	assert_int_equal(list->span_n, 3);
+	assert_int_equal(list->rows[0].count, 2);
+	assert_int_equal(list->rows[0].start_ns, 40);
+	assert_true(list->rows[0].rooted);
+	assert_int_equal(list->rows[1].start_ns, INT64_MAX);
+	assert_false(list->rows[1].rooted || list->rows[2].rooted);
+	assert_int_equal(list->rows[2].first, 3);
+	runs_init(&r);
+	assert_int_equal(runs_add(&r, b, list, 1), 0);
+	free(list);
+	assert_int_equal(r.span_n, 3);
+	assert_int_equal(runs_mark(&r).traces, 2);
+	assert_int_equal(runs_start_ns(&r, runs_find(&r, id_of(7))), 40);
+	assert_true(runs_rooted(&r, runs_find(&r, id_of(7))));
+	assert_false(runs_rooted(&r, runs_find(&r, id_of(8))));
 	runs_done(&r);
 }
 
@@ -121,7 +153,8 @@ static void walkers_need_no_lock_while_batches_are_added(void **state)
 		uint32_t traces[] = {i, i / 2, i / 3 + 1000000};
 
 		if (i < ROUNDS)
-			assert_int_equal(runs_add(&r, batch_of(traces, i == 0 ? 1 : 3), i), 0);
+			assert_int_equal(runs_add(&r, batch_of(traces, i == 0 ? 1 : 3), NULL, i),
+					 0);
 	}
 	atomic_store(&w.stop, true);
 	pthread_join(thread, NULL);
@@ -133,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(neighbouring_rows_of_a_trace_are_one_run),
 		cmocka_unit_test(a_mark_does_not_show_what_came_after_it),
+		cmocka_unit_test(runs_may_be_found_before_they_are_added),
 		cmocka_unit_test(walkers_need_no_lock_while_batches_are_added),
 	};
 
