@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "api/jaeger_operations.h"
 #include "api/plain.h"
 #include "wire/jaeger_json.h"
 
@@ -97,7 +98,7 @@ int jaeger_put_trace(struct json_writer *w, const struct event_set *set)
 
 	if (r < 0)
 		return r;
-	jaeger_json_put_trace(w, plain.refs, plain.n);
+	jaeger_json_put_trace(w, plain.refs, plain.n, SLICE(JAEGER_UNNAMED));
 	plain_done(&plain);
 	if (w->out->failed)
 		return -ENOMEM;

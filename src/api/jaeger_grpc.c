@@ -53,8 +53,7 @@ static void services_work(struct http_request *req, struct api *api)
 		return;
 	}
 	for (size_t i = 0; i < list.n; i++)
-		if (list.rows[i].name.n > 0)
-			pb_put_bytes(&out, 1, list.rows[i].name);
+		pb_put_bytes(&out, 1, jaeger_service_name(&list.rows[i]));
 	service_list_done(&list);
 	reply(req, &out);
 }

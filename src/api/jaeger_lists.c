@@ -13,6 +13,12 @@
 
 #define LOOKBACK_MS 86400000 /* of dependencies, when not said */
 
+static bool put_service(const struct service_summary *service, struct json_writer *w)
+{
+	json_put_string(w, jaeger_service_name(service));
+	return true;
+}
+
 static void services_work(struct http_request *req, struct api *api)
 {
 	struct buffer out = {0};
@@ -20,7 +26,7 @@ static void services_work(struct http_request *req, struct api *api)
 	int64_t n;
 
 	jaeger_begin(&w);
-	n = service_lists_put(api->store, service_put_name, &w);
+	n = service_lists_put(api->store, put_service, &w);
 	if (n < 0) {
 		buffer_done(&out);
 		jaeger_fail_errno(req, (int)n);
@@ -84,7 +90,7 @@ static void operations_work(struct http_request *req, struct api *api)
 	size_t total = 0;
 	int r = http_query_get(req, "service", &service);
 
-	if (r == 0 || r == -EINVAL) {
+	if (r == 0 || r == -EINVAL || (r > 0 && service.n == 0)) {
 		jaeger_fail(req, 400, "parameter 'service' is required");
 		return;
 	}
@@ -98,7 +104,7 @@ static void operations_work(struct http_request *req, struct api *api)
 	}
 	jaeger_begin(&w);
 	json_begin_array(&w);
-	total = operations_put(&w, service_find(&list, service), kind);
+	total = operations_put(&w, service_find(&list, service), kind, false);
 	json_end_array(&w);
 	jaeger_end(&w, total);
 	service_list_done(&list);

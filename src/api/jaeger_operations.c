@@ -3,7 +3,12 @@
 
 #include "api/jaeger_question.h"
 
-const struct service_summary *service_find(const struct service_list *list, struct slice name)
+struct slice jaeger_service_name(const struct service_summary *service)
+{
+	return service->name.n > 0 ? service->name : SLICE(JAEGER_UNNAMED);
+}
+
+static const struct service_summary *find(const struct service_list *list, struct slice name)
 {
 	size_t low = 0, high = list->n;
 
@@ -16,6 +21,15 @@ const struct service_summary *service_find(const struct service_list *list, stru
 			high = middle;
 	}
 	return low < list->n && slice_eq(list->rows[low].name, name) ? &list->rows[low] : NULL;
+}
+
+const struct service_summary *service_find(const struct service_list *list, struct slice name)
+{
+	const struct service_summary *found = find(list, name);
+
+	if (!found && slice_eq(name, SLICE(JAEGER_UNNAMED)))
+		found = find(list, slice_of(NULL, 0));
+	return found;
 }
 
 void operations_each(const struct service_summary *service, struct slice kind,
@@ -34,6 +48,7 @@ void operations_each(const struct service_summary *service, struct slice kind,
 
 struct putting {
 	struct json_writer *w;
+	bool sparse;
 	size_t n;
 };
 
@@ -42,18 +57,22 @@ static void put(void *context, struct slice name, const char *kind)
 	struct putting *p = context;
 
 	json_begin_object(p->w);
-	json_put_name(p->w, "name");
-	json_put_string(p->w, name);
-	json_put_name(p->w, "spanKind");
-	json_put_cstr(p->w, kind);
+	if (!p->sparse || name.n > 0) {
+		json_put_name(p->w, "name");
+		json_put_string(p->w, name);
+	}
+	if (!p->sparse || kind[0]) {
+		json_put_name(p->w, "spanKind");
+		json_put_cstr(p->w, kind);
+	}
 	json_end_object(p->w);
 	p->n++;
 }
 
 size_t operations_put(struct json_writer *w, const struct service_summary *service,
-		      struct slice kind)
+		      struct slice kind, bool sparse)
 {
-	struct putting p = {w, 0};
+	struct putting p = {w, sparse, 0};
 
 	operations_each(service, kind, put, &p);
 	return p.n;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "api/jaeger_operations.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
 #include "store/attr_text.h"
@@ -92,10 +93,16 @@ static bool pick_fits(void *context, const struct event_ref *refs, size_t n)
 	return jaeger_question_fits(context, refs, n);
 }
 
+static bool service_fits(const struct jaeger_question *q, struct slice service)
+{
+	return q->service.n == 0 || slice_eq(q->service, service) ||
+	       (service.n == 0 && slice_eq(q->service, SLICE(JAEGER_UNNAMED)));
+}
+
 void jaeger_question_pick(struct jaeger_question *q, struct trace_pick *pick)
 {
 	struct store_query query = {
-		.service = q->service,
+		.service = service_fits(q, slice_of(NULL, 0)) ? slice_of(NULL, 0) : q->service,
 		.operation = q->operation,
 		.min_duration_ns = q->min_ns,
 		.span_min_ns = q->min_ns,
@@ -233,7 +240,7 @@ static bool span_fits(const struct jaeger_question *q, const struct event_ref *r
 	const struct event *e = event_get(refs[0]);
 	uint64_t took = e->end_ns > e->time_ns ? e->end_ns - e->time_ns : 0;
 
-	if ((q->service.n && !slice_eq(q->service, batch_service(b, e))) ||
+	if (!service_fits(q, batch_service(b, e)) ||
 	    (q->operation.n && !slice_eq(q->operation, batch_text(b, e->name))) ||
 	    (q->from_ns && e->time_ns < (uint64_t)q->from_ns) ||
 	    (q->to_ns && e->time_ns > (uint64_t)q->to_ns) ||
@@ -254,6 +261,17 @@ bool jaeger_question_fits(const struct jaeger_question *q, const struct event_re
 		    span_fits(q, refs + i, n - i))
 			return true;
 	}
+	return false;
+}
+
+bool jaeger_is_flag(struct slice text)
+{
+	static const char *const words[] = {"1", "t", "T", "true",  "TRUE",  "True",
+					    "0", "f", "F", "false", "FALSE", "False"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (slice_eq(text, slice_cstr(words[i])))
+			return true;
 	return false;
 }
 

@@ -48,6 +48,9 @@ bool jaeger_question_fits(const struct jaeger_question *q, const struct event_re
  * -EINVAL. */
 int jaeger_trace_id_parse(struct slice text, struct trace_id *ret_id);
 
+/* Is it true or false, as Go writes them? */
+bool jaeger_is_flag(struct slice text);
+
 /* "server", … for a kind; "" where none was said. */
 const char *jaeger_kind_name(int32_t kind);
 /* The same the other way, in any case, with or without "SPAN_KIND_" in front; -EINVAL. */

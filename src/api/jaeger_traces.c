@@ -322,6 +322,18 @@ static bool hints_are_numbers(struct http_request *req)
 	return true;
 }
 
+/* Traces are always as they came; but what is asked has to be a question. */
+static bool raw_is_flag(struct http_request *req)
+{
+	struct slice text;
+	int r = http_query_get(req, "raw", &text);
+
+	if (r == 0 || (r == 1 && (text.n == 0 || jaeger_is_flag(text))))
+		return true;
+	jaeger_fail(req, 400, "unable to parse param 'raw': true or false is wanted");
+	return false;
+}
+
 static void trace_work(struct http_request *req, struct api *api)
 {
 	struct buffer out = {0};
@@ -336,7 +348,7 @@ static void trace_work(struct http_request *req, struct api *api)
 			    SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
 		return;
 	}
-	if (!hints_are_numbers(req))
+	if (!hints_are_numbers(req) || !raw_is_flag(req))
 		return;
 	jaeger_begin(&w);
 	json_begin_array(&w);

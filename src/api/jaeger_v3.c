@@ -59,6 +59,12 @@ static void fail_errno(struct http_request *req, int error)
 		fail(req, 500, "%s", strerror(-error));
 }
 
+static bool put_service(const struct service_summary *service, struct json_writer *w)
+{
+	json_put_string(w, jaeger_service_name(service));
+	return true;
+}
+
 static void services_work(struct http_request *req, struct api *api)
 {
 	struct buffer out = {0};
@@ -67,7 +73,7 @@ static void services_work(struct http_request *req, struct api *api)
 
 	json_begin_object(&w);
 	json_put_name(&w, "services");
-	n = service_lists_put(api->store, service_put_name, &w);
+	n = service_lists_put(api->store, put_service, &w);
 	if (n < 0) {
 		buffer_done(&out);
 		fail_errno(req, (int)n);
@@ -114,7 +120,7 @@ static void operations_work(struct http_request *req, struct api *api)
 	json_put_name(&w, "operations");
 	json_begin_array(&w);
 	if (service.n > 0)
-		operations_put(&w, service_find(&list, service), kind);
+		operations_put(&w, service_find(&list, service), kind, true);
 	json_end_array(&w);
 	json_end_object(&w);
 	service_list_done(&list);
@@ -264,6 +270,31 @@ void jaeger_v3_summaries(struct http_request *req, struct api *api)
 }
 
 /* Start and end are hints where a trace may lie; it is found without them. */
+/* Hints where a trace may lie, and whether it is to be as it came, which it always is: not needed,
+ * but not to be wrong. */
+static bool hints_are_fine(struct http_request *req)
+{
+	static const char *const hints[][2] = {
+		{"startTime", "start_time"}, {"endTime", "end_time"}, {"rawTraces", "raw_traces"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+		struct slice text;
+		int64_t ns;
+		int r = either_get(req, hints[i][0], hints[i][1], &text);
+
+		if (r == 0 || (r == 1 && text.n == 0) ||
+		    (r == 1 && (i == 2 ? jaeger_is_flag(text) : jaeger_v3_moment(text, &ns) == 0)))
+			continue;
+		if (r == -ENOMEM)
+			fail_errno(req, r);
+		else
+			fail(req, 400, "malformed parameter %s: %s is wanted", hints[i][1],
+			     i == 2 ? "true or false" : "a time of RFC 3339");
+		return false;
+	}
+	return true;
+}
+
 static void trace_work(struct http_request *req, struct api *api)
 {
 	struct buffer out = {0};
@@ -280,6 +311,8 @@ static void trace_work(struct http_request *req, struct api *api)
 		     SLICE_ARG(slice_first(api_request(req)->parameter, 80)));
 		return;
 	}
+	if (!hints_are_fine(req))
+		return;
 	begin_result(&w);
 	r = store_trace(api->store, id, &set);
 	if (r == 0)

@@ -1,14 +1,6 @@
 /* api/service_lists.c - the services that are known, as a list of JSON. */
 #include "api/service_lists.h"
 
-bool service_put_name(const struct service_summary *service, struct json_writer *w)
-{
-	if (service->name.n == 0)
-		return false;
-	json_put_string(w, service->name);
-	return true;
-}
-
 int64_t service_lists_put(struct store *store, service_put_fn *put, struct json_writer *w)
 {
 	struct service_list list;

@@ -9,9 +9,6 @@
 /* Writes one, if it is to be listed. */
 typedef bool service_put_fn(const struct service_summary *service, struct json_writer *w);
 
-/* The name, unless it is empty. */
-bool service_put_name(const struct service_summary *service, struct json_writer *w);
-
 /* Writes the list [ … ], sorted by name.  On a worker.  How many are listed, or a negative errno:
  * then nothing was written. */
 int64_t service_lists_put(struct store *store, service_put_fn *put, struct json_writer *w);

@@ -118,7 +118,7 @@ static void bound_put(struct buffer *out, const char *op, int64_t ns)
 }
 
 static bool bound_read(struct http_request *req, const char *name, const char *op,
-		       struct buffer *out)
+		       struct buffer *out, int64_t *ret_ns)
 {
 	struct slice text;
 	int64_t ns;
@@ -131,6 +131,7 @@ static bool bound_read(struct http_request *req, const char *name, const char *o
 		return false;
 	}
 	bound_put(out, op, ns);
+	*ret_ns = ns;
 	return true;
 }
 
@@ -184,6 +185,7 @@ bool tempo_legacy_read(struct http_request *req, struct slice *ret_text)
 {
 	struct buffer out = {0};
 	struct slice tags;
+	int64_t least = 0, most = 0;
 	int r = http_query_get(req, "tags", &tags);
 	bool fine = true;
 
@@ -193,8 +195,12 @@ bool tempo_legacy_read(struct http_request *req, struct slice *ret_text)
 		http_reply_text(req, 400, "invalid tags: logfmt is wanted, such as a=b c=\"d e\"");
 		fine = false;
 	}
-	fine = fine && bound_read(req, "minDuration", ">=", &out) &&
-	       bound_read(req, "maxDuration", "<=", &out);
+	fine = fine && bound_read(req, "minDuration", ">=", &out, &least) &&
+	       bound_read(req, "maxDuration", "<=", &out, &most);
+	if (fine && most > 0 && least > most) {
+		http_reply_text(req, 400, "invalid maxDuration: must be greater than minDuration");
+		fine = false;
+	}
 	if (fine) {
 		if (out.n == 0)
 			buffer_text(&out, "{}");

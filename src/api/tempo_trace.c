@@ -73,15 +73,19 @@ static void put_json(const struct form *form, const struct plain *plain, struct 
 static bool hints_are_numbers(struct http_request *req)
 {
 	static const char *const hints[] = {"start", "end"};
+	uint64_t numbers[ARRAY_SIZE(hints)] = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
 		struct slice text;
-		uint64_t number;
 		int r = http_query_get(req, hints[i], &text);
 
-		if (r == 0 || (r == 1 && (text.n == 0 || slice_parse_u64(text, &number) == 0)))
+		if (r == 0 || (r == 1 && (text.n == 0 || slice_parse_u64(text, &numbers[i]) == 0)))
 			continue;
 		http_reply_text(req, 400, "invalid %s: seconds since 1970 are wanted", hints[i]);
+		return false;
+	}
+	if (numbers[0] > numbers[1] && numbers[1] > 0) {
+		http_reply_text(req, 400, "start must be before end");
 		return false;
 	}
 	return true;

@@ -95,7 +95,7 @@ static void span_names_work(struct http_request *req, struct api *api)
 		return;
 	}
 	for (size_t i = 0; i < list.n; i++)
-		if (slice_eq(list.rows[i].name, service))
+		if (service.n > 0 && slice_eq(list.rows[i].name, service))
 			found = &list.rows[i];
 	reply_names(req, found ? found->operations : NULL, found ? found->operation_n : 0);
 	service_list_done(&list);
@@ -257,7 +257,7 @@ void zipkin_autocomplete_values(struct http_request *req, struct api *api)
 {
 	struct slice key;
 
-	if (http_query_get(req, "key", &key) == 1)
+	if (http_query_get(req, "key", &key) == 1 && key.n > 0)
 		http_reply_static(req, 200, "application/json", SLICE("[]"));
 	else
 		http_reply_text(req, 400, "key is missing");

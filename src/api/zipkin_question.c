@@ -29,7 +29,6 @@ static int number_get(struct http_request *req, const char *name, uint64_t *ret_
 	return 1;
 }
 
-/* "all" is what Zipkin's first UI said for none. */
 static int text_get(struct http_request *req, const char *name, struct slice *ret_text,
 		    struct error *error)
 {
@@ -38,7 +37,7 @@ static int text_get(struct http_request *req, const char *name, struct slice *re
 
 	if (r == -EINVAL)
 		return error_set(error, r, "%s is not percent-encoded", name);
-	if (r > 0 && !slice_eq(text, SLICE("all")))
+	if (r > 0)
 		*ret_text = text;
 	return r < 0 ? r : 0;
 }
@@ -110,8 +109,9 @@ static int limits_parse(struct http_request *req, struct zipkin_question *q, str
 
 	if ((r = number_get(req, "limit", &limit, error)) < 0)
 		return r;
-	if (limit == 0)
-		return error_set(error, -EINVAL, "limit <= 0");
+	if (limit == 0 || limit > INT32_MAX)
+		return error_set(error, -EINVAL,
+				 limit ? "limit: more than there can be" : "limit <= 0");
 	q->limit = (size_t)MIN(limit, (uint64_t)ZIPKIN_LIMIT_MOST);
 	if ((min = number_get(req, "minDuration", &q->min_us, error)) < 0)
 		return min;
@@ -142,6 +142,8 @@ int zipkin_question_parse(struct http_request *req, int64_t now_ns,
 	    (r = limits_parse(req, &q, error)) < 0 ||
 	    (r = zipkin_window_parse(req, now_ns, false, &q.from_us, &q.to_us, error)) < 0)
 		return r;
+	if (slice_eq(q.name, SLICE("all"))) /* what Zipkin's first UI said for none */
+		q.name = slice_of(NULL, 0);
 	*ret_question = q;
 	return 0;
 }

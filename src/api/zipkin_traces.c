@@ -4,6 +4,7 @@
 #include "api/zipkin_traces.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "api/plain.h"
 #include "api/zipkin_question.h"
@@ -13,6 +14,29 @@
 #include "wire/zipkin_json.h"
 
 #define ANSWER_BYTES_MOST ((size_t)512 << 20) /* of one answer */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct zipkin_annotation *x = a, *y = b;
+
+	if (x->timestamp_us != y->timestamp_us)
+		return x->timestamp_us < y->timestamp_us ? -1 : 1;
+	return slice_cmp(x->value, y->value);
+}
+
+/* In the order of their times, each once: as Zipkin's clients know them. */
+static void annotations_sort(struct zipkin_span *span)
+{
+	size_t n = 0;
+
+	if (span->annotation_n < 2)
+		return;
+	qsort(span->annotations, span->annotation_n, sizeof(*span->annotations), by_time);
+	for (size_t i = 0; i < span->annotation_n; i++)
+		if (n == 0 || by_time(&span->annotations[n - 1], &span->annotations[i]) != 0)
+			span->annotations[n++] = span->annotations[i];
+	span->annotation_n = n;
+}
 
 static int put_trace(struct json_writer *w, const struct event_set *set)
 {
@@ -27,6 +51,7 @@ static int put_trace(struct json_writer *w, const struct event_set *set)
 	for (size_t i = 0; i < plain.n;) {
 		i += zipkin_span_from(plain.refs + i, plain.n - i, &span, &is_span);
 		span.trace_id_64 = load_be64(span.trace_id.b) == 0;
+		annotations_sort(&span);
 		if (is_span)
 			zipkin_json_put_span(w, &span);
 	}

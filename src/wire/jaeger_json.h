@@ -52,7 +52,8 @@ void jaeger_json_encode(const struct event_ref *refs, size_t n, struct buffer *o
 void jaeger_json_put_traces(struct json_writer *w, const struct event_ref *refs, size_t n);
 
 /* The same without brackets: items of a list that the caller has begun.  Rows of one trace are one
- * item, as a rule. */
-void jaeger_json_put_trace(struct json_writer *w, const struct event_ref *refs, size_t n);
+ * item, as a rule.  `unnamed` is what a service without a name is called. */
+void jaeger_json_put_trace(struct json_writer *w, const struct event_ref *refs, size_t n,
+			   struct slice unnamed);
 
 #endif

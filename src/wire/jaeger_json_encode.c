@@ -13,6 +13,7 @@
 /* State of one encoding run. */
 struct jaeger_writer {
 	struct json_writer *w;
+	struct slice unnamed; /* what a service without a name is called */
 	/* One row for each resource the trace has used so far: process i + 1. */
 	struct event_ref *processes;
 	size_t process_n, process_capacity;
@@ -186,7 +187,8 @@ static uint32_t process_of(struct jaeger_writer *j, struct event_ref ref)
 	return at + 1;
 }
 
-static void put_process(struct json_writer *w, const struct batch *b, struct attr_range attrs)
+static void put_process(struct json_writer *w, const struct batch *b, struct attr_range attrs,
+			struct slice unnamed)
 {
 	const struct attr *service = NULL;
 
@@ -199,7 +201,7 @@ static void put_process(struct json_writer *w, const struct batch *b, struct att
 	}
 	json_begin_object(w);
 	json_put_name(w, "serviceName");
-	json_put_string(w, service ? batch_text(b, service->string) : slice_of(NULL, 0));
+	json_put_string(w, service ? batch_text(b, service->string) : unnamed);
 	json_put_name(w, "tags");
 	json_begin_array(w);
 	put_attrs(w, b, attrs, service, NULL);
@@ -217,7 +219,8 @@ static void put_processes(struct jaeger_writer *j)
 
 		snprintf(name, sizeof(name), "p%u", (unsigned)i + 1);
 		json_put_name(j->w, name);
-		put_process(j->w, ref.batch, ref.batch->resources[event_get(ref)->resource].attrs);
+		put_process(j->w, ref.batch, ref.batch->resources[event_get(ref)->resource].attrs,
+			    j->unnamed);
 	}
 	json_end_object(j->w);
 }
@@ -369,9 +372,10 @@ static size_t put_trace(struct jaeger_writer *j, const struct event_ref *refs, s
 	return at;
 }
 
-void jaeger_json_put_trace(struct json_writer *w, const struct event_ref *refs, size_t n)
+void jaeger_json_put_trace(struct json_writer *w, const struct event_ref *refs, size_t n,
+			   struct slice unnamed)
 {
-	struct jaeger_writer j = {.w = w};
+	struct jaeger_writer j = {.w = w, .unnamed = unnamed};
 
 	map_init(&j.process_map);
 	for (size_t at = to_span(refs, n, 0); at < n;)
@@ -383,7 +387,7 @@ void jaeger_json_put_trace(struct json_writer *w, const struct event_ref *refs, 
 void jaeger_json_put_traces(struct json_writer *w, const struct event_ref *refs, size_t n)
 {
 	json_begin_array(w);
-	jaeger_json_put_trace(w, refs, n);
+	jaeger_json_put_trace(w, refs, n, slice_of(NULL, 0));
 	json_end_array(w);
 }
 

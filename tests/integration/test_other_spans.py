@@ -134,3 +134,85 @@ def test_a_span_is_named_where_the_question_asks_for_names(loaded, q, named):
     assert status == 200, body
     if 'span.n = 4' in q or '.x' not in q:
         assert [('name' in s) for t in json.loads(body)['traces'] for s in t['spanSet']['spans']] == [named]
+
+
+# --- Jaeger ---------------------------------------------------------------------------------------------------------
+
+WINDOW = f'start={(S - 60) * 10**6}&end={(S + 60) * 10**6}'
+
+
+@pytest.fixture(scope='module')
+def unnamed(causet, tmp_path_factory):
+    """Spans whose service nobody said, one of another that calls them, and one without a kind or a name."""
+    with Server(causet, tmp_path_factory.mktemp('unnamed')) as server:
+        assert post(server, {'resourceSpans': [
+            resource(one(1, 1, 'call', kind=3), service__name='caller'),
+            resource(one(1, 2, 'serve', 1, 1, kind=2, k='v'), one(1, 3, '', 2, 2, kind=0), host__name='h')]})[0] == 200
+        yield server
+
+
+def test_spans_without_a_service_have_the_one_that_jaeger_gives_them(unnamed):
+    name = 'missing-service-name'
+    assert unnamed.get('/api/services')[1]['data'] == [name, 'caller']
+    assert unnamed.get('/api/v3/services')[1] == {'services': [name, 'caller']}
+    assert sorted(unnamed.get(f'/api/services/{name}/operations')[1]['data']) == ['', 'serve']
+    trace = unnamed.get(f'/api/traces/{1:032x}')[1]['data'][0]
+    assert {trace['processes'][s['processID']]['serviceName'] for s in trace['spans'] if s['operationName'] != 'call'} == {name}
+    for more, n in (('', 1), ('&operation=serve', 1), ('&operation=call', 0), ('&tags=' + quote('{"k":"v"}'), 1), ('&tags=' + quote('{"host.name":"h"}'), 1)):
+        assert len(jaeger_traces(unnamed.get(f'/api/traces?service={name}&{WINDOW}{more}')[1])) == n, more
+    assert len(jaeger_traces(unnamed.get(f'/api/traces?service=caller&{WINDOW}')[1])) == 1
+
+
+def test_what_an_operation_lacks_is_left_out_in_version_3(unnamed):
+    listed = unnamed.get('/api/v3/operations?service=missing-service-name')[1]['operations']
+    assert sorted(listed, key=str) == [{'name': 'serve', 'spanKind': 'server'}, {}]
+    assert {'name': '', 'spanKind': ''} in unnamed.get('/api/operations?service=missing-service-name')[1]['data']
+
+
+@pytest.mark.parametrize('path', ['/api/operations?service=', '/api/operations?service=&spanKind=server', f'/api/traces/{1:032x}?raw=x'])
+def test_jaeger_is_asked_wrongly(loaded, path):
+    status, answer = loaded.get(path)
+    assert status == 400 and answer['errors'][0]['msg']
+
+
+@pytest.mark.parametrize('query,status', [('raw_traces=x', 400), ('rawTraces=maybe', 400), ('start_time=x', 400), ('endTime=soon', 400), ('raw_traces=true', 200),
+                                          ('rawTraces=F&start_time=2020-01-01T00:00:00Z', 200), ('start_time=&raw_traces=', 200)])
+def test_hints_about_one_trace_are_to_be_right(loaded, query, status):
+    got, answer = loaded.get(f'/api/v3/traces/{1:032x}?{query}')
+    assert got == status and (status == 200 or answer['error']['message'])
+    assert loaded.get(f'/api/traces/{1:032x}?raw=True&start={S * 10**6}')[0] == 200
+
+
+@pytest.mark.parametrize('tags,n', [({'same': 'resource'}, 1), ({'same': 'span'}, 1), ({'same': 'other'}, 0)])
+def test_a_tag_is_found_on_the_span_and_on_its_resource(loaded, tags, n):
+    assert len(jaeger_traces(loaded.get(f'/api/traces?service=twice&{WINDOW}&tags={quote(json.dumps(tags))}')[1])) == n
+
+
+def test_a_list_is_a_tag_of_json_for_jaeger(loaded):
+    for value_, n in (('["x","y",""]', 1), ('["z"]', 1), ('y', 0), ('x', 1)):  # one span has the text x
+        assert len(jaeger_traces(loaded.get(f'/api/traces?service=lists&{WINDOW}&tags={quote(json.dumps({"words": value_}))}')[1])) == n, value_
+
+
+# --- Tempo's other questions ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('path', ['/api/search?minDuration=5s&maxDuration=1s', f'/api/traces/{1:032x}?start=5&end=1', f'/api/v2/traces/{1:032x}?start=2&end=1'])
+def test_bounds_that_are_the_wrong_way_round_are_refused(loaded, path):
+    status, _, body = loaded.request(path, 'tempo')
+    assert status == 400 and body
+
+
+# --- Zipkin ---------------------------------------------------------------------------------------------------------
+
+def test_annotations_stand_in_the_order_of_their_times_each_once(server):
+    at = S * 10**6
+    notes = [{'timestamp': at + 5, 'value': 'b'}, {'timestamp': at + 5, 'value': 'a'}, {'timestamp': at + 5, 'value': 'b'}, {'timestamp': at + 1, 'value': 'z'}]
+    sent = [{'traceId': 'a7', 'id': 'a7', 'name': 'all', 'timestamp': at, 'duration': 9, 'localEndpoint': {'serviceName': 'all'}, 'annotations': notes},
+            {'traceId': 'a8', 'id': 'a8', 'name': 'lost', 'timestamp': at, 'duration': 9}]
+    assert server.request('/api/v2/spans', 'zipkin', sent)[0] == 202
+    assert server.get('/api/v2/trace/a7', 'zipkin')[1][0]['annotations'] == [notes[3], notes[1], notes[0]]
+    window = f'endTs={S * 1000 + 1000}&lookback=60000'
+    assert len(server.get(f'/api/v2/traces?{window}&spanName=all', 'zipkin')[1]) == 2  # Zipkin's first UI means any
+    assert len(server.get(f'/api/v2/traces?{window}&serviceName=all', 'zipkin')[1]) == 1
+    assert server.get('/api/v2/spans?serviceName=', 'zipkin')[1] == []
+    assert server.request(f'/api/v2/traces?{window}&limit=99999999999', 'zipkin')[0] == 400
+    assert server.request('/api/v2/autocompleteValues?key=', 'zipkin')[0] == 400

@@ -43,7 +43,7 @@ def search(shop, status=200, **question):
 
 
 @pytest.mark.parametrize('question, found', [
-    ({}, 'ba'), ({'limit': 1}, 'b'), ({'serviceName': 'front'}, 'a'), ({'serviceName': 'back'}, 'ba'), ({'serviceName': 'all'}, 'ba'),
+    ({}, 'ba'), ({'limit': 1}, 'b'), ({'serviceName': 'front'}, 'a'), ({'serviceName': 'back'}, 'ba'), ({'serviceName': 'all'}, ''),
     ({'serviceName': 'front', 'spanName': 'GET /'}, 'a'), ({'serviceName': 'front', 'spanName': 'all'}, 'a'),
     ({'serviceName': 'back', 'spanName': 'GET /'}, ''), ({'spanName': 'alone'}, 'b'),
     ({'serviceName': 'front', 'remoteServiceName': 'back'}, 'a'), ({'serviceName': 'back', 'remoteServiceName': 'back'}, ''),
