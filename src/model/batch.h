@@ -249,6 +249,25 @@ static inline uint32_t batch_string_wide(struct batch *b, struct slice s)
 	}
 }
 
+/* And that without adding it. */
+static inline uint32_t batch_string_find_wide(const struct batch *b, struct slice s)
+{
+	uint32_t hash, code;
+
+	if (s.n - 1 >= WIDE)
+		return batch_string_find(b, s);
+	hash = (uint32_t)(wide_hash(s.p, s.n, b->seed) >> 32);
+	for (size_t at = hash & (b->slot_n - 1); (code = b->slots[at].code) != 0;
+	     at = (at + 1) & (b->slot_n - 1)) {
+		uint32_t from = b->offset[code];
+
+		if (b->slots[at].hash == hash && b->offset[code + 1] - from == s.n &&
+		    wide_equal(b->text + from, s.p, wide_mask(s.n)))
+			break;
+	}
+	return code;
+}
+
 /* Appends a cleared row.  The pointer is good until the next call; never NULL (after a failure it
  * is a row nobody reads). */
 static inline struct event *batch_event(struct batch *b)

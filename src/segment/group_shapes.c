@@ -7,12 +7,13 @@
  * skeleton gets its classes by a guess, and what was guessed or has turned out badly is settled at
  * the end of the group, for the next. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "segment/group_writer.h"
+#include "segment/loose_memo.h"
 #include "segment/packed_value.h"
-#include "segment/shape_memo.h"
 
 #define NONE UINT32_MAX
 /* More skeletons than one for so many rows: keys are there or not at random, … */
@@ -350,6 +351,15 @@ struct staged {
 	uint32_t row, hash;
 };
 
+static int row_stage_loose(struct group_writer *g, const struct group_row *row)
+{
+	struct remap *r = &g->dictionary.remaps[row->remap];
+	const struct event *e = row->e;
+
+	return group_stage_loose(g, r, row_level(e->type), r->batch->attrs + e->attrs.first,
+				 e->attrs.count);
+}
+
 /* Puts the row's values where they belong, FIXED ones into g->values from `first` on. */
 static bool row_stage(struct group_writer *g, uint32_t number, size_t first, struct staged *out)
 {
@@ -374,8 +384,7 @@ static bool row_stage(struct group_writer *g, uint32_t number, size_t first, str
 	to = stage_fields(g, row, f, prefix, prefix_n, g->values + first);
 	/* Either all attributes are LOOSE or none is. */
 	if (to && k->loose_n) {
-		if (group_stage_loose(g, &g->dictionary.remaps[row->remap], row_level(e->type),
-				      b->attrs + e->attrs.first, e->attrs.count) < 0)
+		if (row_stage_loose(g, row) < 0)
 			return false;
 	} else if (to)
 		to = stage_fields(g, row, f + prefix_n, b->attrs + e->attrs.first, e->attrs.count,
@@ -438,22 +447,44 @@ static int row_skeleton(struct group_writer *g, uint32_t row)
 	return skeleton != NONE && skeleton_note(g, skeleton) ? 0 : -ENOMEM;
 }
 
+/* Finds the shapes of LOOSE rows: what one waits for in memory the others need not wait for. */
+static int loose_shapes(struct group_writer *g, uint32_t first, uint32_t rows)
+{
+	struct loose_slot *slots[SHAPES_AT_ONCE];
+	uint32_t shapes[SHAPES_AT_ONCE];
+	int r = 0;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		r = row_skeleton(g, first + i);
+		if (r < 0)
+			return r; /* it may have none */
+		slots[i] = loose_memo_look(g, &g->rows[first + i]);
+	}
+	for (uint32_t i = 0; i < rows; i++)
+		shapes[i] = loose_memo_take(g, &g->rows[first + i], slots[i]);
+	for (uint32_t i = 0; i < rows && r == 0; i++) {
+		const struct group_row *row = &g->rows[first + i];
+		struct staged staged;
+
+		if (shapes[i] != NONE) {
+			r = shape_note(g, first + i, shapes[i]);
+			if (r == 0)
+				r = row_stage_loose(g, row);
+			continue;
+		}
+		r = row_stage(g, first + i, 0, &staged) ? shapes_note(g, &staged, 1) : -ENOMEM;
+		if (r == 0)
+			loose_memo_learn(g, row, slots[i], g->codes[first + i]);
+	}
+	return r;
+}
+
 /* Rows without a known set of keys, behind the first group. */
 static int loose_piece(struct group_writer *g, uint32_t first, uint32_t rows)
 {
-	struct staged staged[SHAPES_AT_ONCE];
-	size_t values = 0;
-	int r = 0;
-
-	for (uint32_t i = 0; i < rows && r == 0; i++) {
-		r = row_skeleton(g, first + i);
-		if (r < 0)
-			break; /* it may have none */
-		if (!row_stage(g, first + i, values, &staged[i]))
-			r = -ENOMEM;
-		values += g->shapes.skeletons[g->rows[first + i].skeleton].fixed_n;
-	}
-	return r == 0 ? shapes_note(g, staged, rows) : r;
+	if (!g->loose_memo)
+		g->loose_memo = calloc((size_t)1 << LOOSE_MEMO_BITS, sizeof(*g->loose_memo));
+	return g->loose_memo ? loose_shapes(g, first, rows) : -ENOMEM;
 }
 
 /* A row that does not look like one before. */

@@ -104,6 +104,7 @@ void group_writer_done(struct group_writer *g)
 	free(g->row_of_id);
 	free(g->guesses);
 	free(g->loose_guesses);
+	free(g->loose_memo);
 	free(g->row_lists);
 	free(g->seen_lists);
 	free(g->loose_codes);
@@ -489,7 +490,7 @@ int group_writer_rows(struct group_writer *g, const struct event_ref *refs, size
 {
 	size_t i = 0;
 
-	while (i < n && n - i <= g->most_rows - g->row_n) {
+	while (i < n && g->row_n < group_room(g) && n - i <= group_room(g) - g->row_n) {
 		const struct batch *b = refs[i].batch;
 		const struct event *events = b->events;
 		struct group_row *rows = g->rows + g->row_n;

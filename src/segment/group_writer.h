@@ -17,6 +17,9 @@
 
 #define GUESS_BITS 12
 #define GUESSES    (1u << GUESS_BITS)
+/* Rows of a segment's first group, at most: it costs three times what others do, and so many rows
+ * tell as much. */
+#define FIRST_ROWS 8192
 
 struct group_row {
 	const struct event *e;
@@ -143,6 +146,7 @@ struct group_writer {
 	size_t seen_shape_n, seen_shape_capacity;
 	/* GUESSES skeletons + 1, by what their rows look like: with keys, and without. */
 	uint32_t *guesses, *loose_guesses;
+	struct loose_slot *loose_memo; /* segment/loose_memo.h; NULL: none yet */
 	struct buffer packed;
 	struct radix_item *order, *spare;
 	uint64_t *idents; /* of shape_settle() */
@@ -156,6 +160,12 @@ struct group_writer {
 	uint32_t *zone_shapes;
 	size_t zone_shape_n, zone_shape_capacity;
 };
+
+/* How many rows the group may have. */
+static inline uint32_t group_room(const struct group_writer *g)
+{
+	return g->at_once || g->most_rows < FIRST_ROWS ? g->most_rows : FIRST_ROWS;
+}
 
 int group_writer_init(struct group_writer *g, const struct segment_options *options);
 void group_writer_done(struct group_writer *g);

@@ -126,18 +126,30 @@ void dictionary_forget(struct dictionary *d, uint32_t since)
 			(uint32_t)i);
 }
 
+/* Can WIDE bytes be read from the string's first one on? */
+static inline bool is_wide(const struct batch *b, uint32_t code)
+{
+	return b->offset[code] + (size_t)WIDE <= b->text_n;
+}
+
 uint32_t dictionary_string_slow(struct dictionary *d, struct remap *r, uint32_t code)
 {
+	struct slice text = batch_text(r->batch, code);
+
 	if (d->tables->failed)
 		return 0;
-	return r->strings[code] = batch_string(d->tables, batch_text(r->batch, code));
+	return r->strings[code] = is_wide(r->batch, code) ? batch_string_wide(d->tables, text)
+							  : batch_string(d->tables, text);
 }
 
 uint32_t dictionary_known_slow(const struct dictionary *d, struct remap *r, uint32_t code)
 {
+	struct slice text = batch_text(r->batch, code);
+
 	if (d->tables->failed)
 		return 0;
-	return r->strings[code] = batch_string_find(d->tables, batch_text(r->batch, code));
+	return r->strings[code] = is_wide(r->batch, code) ? batch_string_find_wide(d->tables, text)
+							  : batch_string_find(d->tables, text);
 }
 
 /* --- resources and scopes --- */

@@ -176,7 +176,7 @@ static int begin_piece(struct segment_writer *w, struct trace_id id, bool contin
 
 static bool group_is_full(const struct group_writer *g)
 {
-	return g->row_n == g->most_rows || (g->row_n > 0 && g->weight > GROUP_WEIGHT_MOST);
+	return g->row_n >= group_room(g) || (g->row_n > 0 && g->weight > GROUP_WEIGHT_MOST);
 }
 
 static int add_rows(struct segment_writer *w, const struct event_ref *refs, size_t n,
@@ -186,7 +186,7 @@ static int add_rows(struct segment_writer *w, const struct event_ref *refs, size
 	size_t i = 0;
 	int r = 0;
 
-	if (g->row_n > 0 && !continues && g->row_n + n > g->most_rows)
+	if (g->row_n > 0 && !continues && g->row_n + n > group_room(g))
 		r = close_group(w);
 	if (r == 0 && (!continues || g->piece_n == 0))
 		r = begin_piece(w, event_get(refs[0])->trace_id, continues);
