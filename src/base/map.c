@@ -33,18 +33,7 @@ void map_clear(struct map *m)
 uint32_t map_get(const struct map *m, uint64_t hash, map_equal *equal, const void *context,
 		 const void *key)
 {
-	uint32_t high = (uint32_t)(hash >> 32);
-
-	if (m->capacity == 0)
-		return MAP_NONE;
-	for (size_t at = high & (m->capacity - 1);; at = (at + 1) & (m->capacity - 1)) {
-		const struct map_slot *slot = &m->slots[at];
-
-		if (slot->value == MAP_NONE)
-			return MAP_NONE;
-		if (slot->hash == high && equal(context, slot->value, key))
-			return slot->value;
-	}
+	return map_find(m, hash, equal, context, key);
 }
 
 static void place(struct map_slot *slots, size_t capacity, struct map_slot slot)

@@ -36,6 +36,23 @@ void map_clear(struct map *m);
 uint32_t map_get(const struct map *m, uint64_t hash, map_equal *equal, const void *context,
 		 const void *key);
 
+/* The same where it is asked for so often that the callback is to be inlined. */
+static inline uint32_t map_find(const struct map *m, uint64_t hash, map_equal *equal,
+				const void *context, const void *key)
+{
+	uint32_t high = (uint32_t)(hash >> 32);
+
+	if (m->capacity == 0)
+		return MAP_NONE;
+	for (size_t at = high & (m->capacity - 1);; at = (at + 1) & (m->capacity - 1)) {
+		struct map_slot slot = m->slots[at];
+
+		if (slot.value == MAP_NONE ||
+		    (slot.hash == high && equal(context, slot.value, key)))
+			return slot.value;
+	}
+}
+
 /* Fetches where the value of this hash would be, for a look-up soon after. */
 static inline void map_prefetch(const struct map *m, uint64_t hash)
 {

@@ -7,6 +7,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "core/hash.h"
 #include "segment/block_io.h"
@@ -41,7 +42,7 @@ static bool uuid_is(const void *context, uint32_t value, const void *key)
 static uint32_t uuid_number(struct uuid_table *t, const uint8_t id[UUID_BYTES])
 {
 	uint64_t hash = hash_bytes(id, UUID_BYTES, t->by_id.seed);
-	uint32_t at = map_get(&t->by_id, hash, uuid_is, t, id);
+	uint32_t at = map_find(&t->by_id, hash, uuid_is, t, id);
 
 	if (at != MAP_NONE)
 		return at;
@@ -88,6 +89,45 @@ static bool uuid_parse(const char *p, uint8_t out[UUID_BYTES])
 	return hex16(_mm_loadu_si128((const __m128i *)(const void *)hex), out) &&
 	       hex16(_mm_loadu_si128((const __m128i *)(const void *)(hex + 16)), out + 8);
 }
+
+static inline __m128i dashes(const char *p)
+{
+	return _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
+			      _mm_set1_epi8('-'));
+}
+
+#define SCAN      16          /* places looked at together */
+#define SCAN_TEXT (23 + SCAN) /* and so many bytes from the first of them on */
+
+/* At which of the SCAN places from p on all four dashes of a UUID are. */
+static inline unsigned dash_places(const char *p)
+{
+	__m128i all = _mm_and_si128(_mm_and_si128(dashes(p + 8), dashes(p + 13)),
+				    _mm_and_si128(dashes(p + 18), dashes(p + 23)));
+
+	return (unsigned)_mm_movemask_epi8(all);
+}
+
+/* Where the first text like a UUID at or behind `from` may begin, or -1. */
+static inline ptrdiff_t dashes_find(struct slice s, size_t from)
+{
+	size_t last = s.n - UUID_TEXT;
+
+	for (size_t at = from; s.n >= SCAN_TEXT && at <= last; at += SCAN) {
+		/* The last look goes back a little, over places that were looked at. */
+		size_t first = MIN(at, s.n - SCAN_TEXT);
+		unsigned places = dash_places(s.p + first) >> (at - first);
+
+		if (places) {
+			at += (unsigned)__builtin_ctz(places);
+			return at <= last ? (ptrdiff_t)at : -1;
+		}
+	}
+	for (size_t at = from; s.n < SCAN_TEXT && at <= last; at++)
+		if (s.p[at + 8] == '-' && s.p[at + 13] == '-')
+			return (ptrdiff_t)at;
+	return -1;
+}
 #else
 static const int8_t digits[256] = {
 	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
@@ -113,20 +153,25 @@ static bool uuid_parse(const char *p, uint8_t out[UUID_BYTES])
 	}
 	return true;
 }
+
+/* Where the first text like a UUID at or behind `from` may begin, or -1. */
+static inline ptrdiff_t dashes_find(struct slice s, size_t from)
+{
+	const char *dash = memchr(s.p + from + 8, '-', s.n - UUID_TEXT - from + 1);
+
+	return dash ? dash - s.p - 8 : -1;
+}
 #endif
 
 /* Where the first UUID at or behind `from` begins, or -1. */
 ptrdiff_t uuid_find(struct slice s, size_t from, uint8_t out[UUID_BYTES])
 {
 	while (s.n >= UUID_TEXT && from <= s.n - UUID_TEXT) {
-		const char *dash = memchr(s.p + from + 8, '-', s.n - UUID_TEXT - from + 1);
+		ptrdiff_t at = dashes_find(s, from);
 
-		if (!dash)
-			return -1;
-		from = (size_t)(dash - s.p) - 8;
-		if (uuid_parse(s.p + from, out))
-			return (ptrdiff_t)from;
-		from++;
+		if (at < 0 || uuid_parse(s.p + at, out))
+			return at;
+		from = (size_t)at + 1;
 	}
 	return -1;
 }
@@ -146,6 +191,7 @@ struct encoding {
 	size_t template_n, code_n, ref_n, number_n;
 	int64_t expected; /* number of the UUID that would be no surprise */
 	uint32_t decimal; /* template of numbers, once there is one */
+	uint32_t hole;    /* + 1: template of texts that are a UUID, once there is one */
 	uint32_t last;    /* template of the text before: often the same again */
 };
 
@@ -168,24 +214,32 @@ static bool code_add(struct encoding *g, uint32_t code)
 	return true;
 }
 
-/* `text` is borrowed from the caller, or, with `placed`, already stands behind the last template.
- */
-static bool template_add(struct encoding *g, struct slice text, uint32_t kind, bool placed)
+static inline uint64_t template_hash(const struct text_encoder *e, const struct template_key *k)
+{
+	return hash_bytes(k->text.p, k->text.n, e->by_text.seed ^ k->kind);
+}
+
+/* A template that is there already. */
+static inline bool template_again(struct encoding *g, const struct template_key *key, uint64_t hash)
 {
 	struct text_encoder *e = g->e;
-	struct template_key key = {text, kind};
-	size_t n = g->template_n;
-	uint64_t hash;
-	uint32_t at;
+	uint32_t at = map_find(&e->by_text, hash, template_is, e, key);
 
-	if (n > 0 && template_is(e, g->last, &key))
-		return code_add(g, g->last);
-	hash = hash_bytes(text.p, text.n, e->by_text.seed ^ kind);
-	at = map_get(&e->by_text, hash, template_is, e, &key);
-	if (at != MAP_NONE) {
-		g->last = at;
-		return code_add(g, at);
-	}
+	if (at == MAP_NONE)
+		return false;
+	g->last = at;
+	return code_add(g, at);
+}
+
+/* `text` is borrowed from the caller, or, with `placed`, already stands behind the last template.
+ */
+static bool template_new(struct encoding *g, const struct template_key *key, uint64_t hash,
+			 bool placed)
+{
+	struct text_encoder *e = g->e;
+	struct slice text = key->text;
+	size_t n = g->template_n;
+
 	if (!vec_reserve(&e->offset, &e->offset_capacity, n + 2, sizeof(*e->offset)) ||
 	    !vec_reserve(&e->kinds, &e->kind_capacity, n + 1, sizeof(*e->kinds)) ||
 	    !map_put(&e->by_text, hash, (uint32_t)n))
@@ -196,12 +250,23 @@ static bool template_add(struct encoding *g, struct slice text, uint32_t kind, b
 		buffer_slice(&e->templates, text);
 	if (e->templates.failed || e->templates.n > UINT32_MAX)
 		return false;
-	e->kinds[n] = kind;
+	e->kinds[n] = key->kind;
 	e->offset[n] = (uint32_t)(e->templates.n - text.n);
 	e->offset[n + 1] = (uint32_t)e->templates.n;
 	g->template_n++;
 	g->last = (uint32_t)n;
 	return code_add(g, (uint32_t)n);
+}
+
+static bool template_add(struct encoding *g, struct slice text, uint32_t kind, bool placed)
+{
+	const struct template_key key = {text, kind};
+	uint64_t hash;
+
+	if (g->template_n > 0 && template_is(g->e, g->last, &key))
+		return code_add(g, g->last);
+	hash = template_hash(g->e, &key);
+	return template_again(g, &key, hash) || template_new(g, &key, hash, placed);
 }
 
 static bool ref_add(struct encoding *g, const uint8_t id[UUID_BYTES])
@@ -268,13 +333,32 @@ bool text_decimal(struct slice s, int64_t *ret_number)
 	return true;
 }
 
+/* A text that is a UUID. */
+static bool uuid_add(struct encoding *g, const uint8_t id[UUID_BYTES])
+{
+	const char hole = TEMPLATE_HOLE;
+
+	if (!ref_add(g, id))
+		return false;
+	if (g->hole)
+		return code_add(g, g->hole - 1);
+	if (!template_add(g, slice_of(&hole, 1), 1, false))
+		return false;
+	g->hole = g->e->codes[g->code_n - 1] + 1;
+	return true;
+}
+
 static bool text_add(struct encoding *g, struct slice text)
 {
+	const struct template_key plain = {text, 0};
 	struct text_encoder *e = g->e;
 	uint8_t id[UUID_BYTES];
+	uint64_t hash;
 	ptrdiff_t at;
 	int64_t number;
 
+	if (text.n == UUID_TEXT && uuid_parse(text.p, id))
+		return uuid_add(g, id);
 	if (text_decimal(text, &number)) {
 		if (g->number_n == e->number_capacity &&
 		    !vec_reserve(&e->numbers, &e->number_capacity, g->number_n + 1,
@@ -288,8 +372,12 @@ static bool text_add(struct encoding *g, struct slice text)
 		g->decimal = e->codes[g->code_n - 1];
 		return true;
 	}
+	/* A text that was left whole once always is: that is asked before it is searched. */
+	hash = template_hash(e, &plain);
+	if (template_again(g, &plain, hash))
+		return true;
 	at = uuid_find(text, 0, id);
-	return at >= 0 ? uuid_text_add(g, text, at, id) : template_add(g, text, 0, false);
+	return at >= 0 ? uuid_text_add(g, text, at, id) : template_new(g, &plain, hash, false);
 }
 
 int text_column_cut(struct text_encoder *e, struct uuid_table *uuids, const struct slice *texts,
