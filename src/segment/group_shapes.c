@@ -572,6 +572,8 @@ int group_shapes_close(struct group_writer *g)
 		if (r == 0)
 			r = group_totals_add(g, i, 1);
 	}
+	if (r == 0)
+		r = group_totals_end(g);
 	g->at_once = true;
 	g->few_hits = g->exact_hits < g->row_n / LOOSE_HITS;
 	/* Skeletons may have successors now. */

@@ -1,32 +1,47 @@
 /* segment/group_totals.c - counts the rows of a group into the segment's totals.
  *
- * The counts of a segment with many operations do not fit into the nearest caches: rows are counted
- * some at a time, so that what one waits for in memory the others need not wait for. */
+ * The counts of a segment with many operations do not fit into the nearest caches.  So a row is
+ * counted some rows after it came: meanwhile its line of the table is fetched, and then the count
+ * that the line leads to. */
 #include <errno.h>
 
 #include "segment/group_writer.h"
 
-/* A row that is to be counted. */
-struct counted {
-	uint32_t number; /* of spans like it: totals_number() */
-	bool error;
-	int64_t duration_ns; /* -1: it has none */
-};
+#define BEHIND 16 /* rows that a step is behind the one before */
 
-/* What a row is counted as: UINT32_MAX without memory, or when too many differ. */
-static uint32_t row_total(struct group_writer *g, const struct group_row *row)
+_Static_assert(COUNTED_MOST >= GROUP_TOTALS_ROWS + 2 * BEHIND, "all rows that are on their way");
+
+static struct totals_key row_key(struct group_writer *g, const struct group_row *row)
 {
 	struct remap *r = &g->dictionary.remaps[row->remap];
 	const struct event *e = row->e;
-	const struct totals_key key = {
+
+	return (struct totals_key){
 		.source = dictionary_resource(&g->dictionary, r, e->resource),
 		.name = dictionary_string(&g->dictionary, r, e->name),
 		.kind = e->kind,
 		.status = e->status,
 		.type = e->type,
 	};
+}
+
+/* What a row is counted as: UINT32_MAX without memory, or when too many differ. */
+static uint32_t row_total(struct group_writer *g, const struct group_row *row)
+{
+	const struct totals_key key = row_key(g, row);
 
 	return totals_number(&g->totals, &key);
+}
+
+/* Where the name is not in the shape, its number is looked for in a large table. */
+static void rows_fetch(struct group_writer *g, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++)
+		if (g->shapes.shapes[g->codes[i]].total == TOTAL_VARIES) {
+			const struct totals_key key = row_key(g, &g->rows[i]);
+
+			totals_fetch_number(&g->totals, &key);
+		}
 }
 
 /* What the rows of a shape are counted as, when the first of them is there. */
@@ -63,23 +78,50 @@ static inline int row_look(struct group_writer *g, uint32_t number, struct count
 	return 1;
 }
 
-int group_totals_add(struct group_writer *g, uint32_t first, uint32_t n)
+/* Moves rows on, until those that are at a step are not more than `behind`. */
+static int rows_count(struct group_writer *g, uint32_t behind)
 {
-	struct counted rows[GROUP_TOTALS_ROWS];
+	struct counting *c = &g->counting;
 	struct totals *t = &g->totals;
-	uint32_t count = 0;
 	int r = 0;
 
+	for (; c->taken - c->fetched > behind && !t->given_up; c->fetched++) {
+		const struct counted *row = &c->rows[c->fetched % COUNTED_MOST];
+
+		totals_fetch_place(t, row->number, row->duration_ns);
+	}
+	for (; c->fetched - c->counted > behind && r >= 0 && !t->given_up; c->counted++) {
+		const struct counted *row = &c->rows[c->counted % COUNTED_MOST];
+
+		r = totals_add(t, row->number, row->error, row->duration_ns);
+	}
+	if (t->given_up)
+		c->fetched = c->counted = c->taken;
+	return r < 0 ? r : 0;
+}
+
+int group_totals_add(struct group_writer *g, uint32_t first, uint32_t n)
+{
+	struct counting *c = &g->counting;
+	struct totals *t = &g->totals;
+	int r = 0;
+
+	if (t->given_up)
+		return 0;
+	rows_fetch(g, first, n);
 	for (uint32_t i = first; i < first + n && r >= 0 && !t->given_up; i++) {
-		r = row_look(g, i, &rows[count]);
+		struct counted *row = &c->rows[c->taken % COUNTED_MOST];
+
+		r = row_look(g, i, row);
 		if (r == 1) {
-			totals_fetch_row(t, rows[count].number, rows[count].duration_ns);
-			count++;
+			totals_fetch_row(t, row->number, row->duration_ns);
+			c->taken++;
 		}
 	}
-	for (uint32_t i = 0; i < count && !t->given_up; i++)
-		totals_fetch_place(t, rows[i].number, rows[i].duration_ns);
-	for (uint32_t i = 0; i < count && r >= 0 && !t->given_up; i++)
-		r = totals_add(t, rows[i].number, rows[i].error, rows[i].duration_ns);
-	return r < 0 ? r : 0;
+	return r < 0 ? r : rows_count(g, BEHIND);
+}
+
+int group_totals_end(struct group_writer *g)
+{
+	return rows_count(g, 0);
 }

@@ -55,6 +55,21 @@ struct zone_row {
 	uint32_t shape_n;
 };
 
+/* A row that is to be counted. */
+struct counted {
+	uint32_t number; /* of spans like it: totals_number() */
+	bool error;
+	int64_t duration_ns; /* -1: it has none */
+};
+
+/* Rows on their way into the totals: taken, what they are counted in is being fetched, counted. */
+#define COUNTED_MOST 64 /* a power of two */
+
+struct counting {
+	struct counted rows[COUNTED_MOST];
+	uint32_t taken, fetched, counted; /* so many, in all */
+};
+
 /* How rows of a skeleton are compared with its shapes (shape_memo.c). */
 #define PLAN_VARY 6 /* fields in which shapes differ that are looked at */
 
@@ -97,6 +112,7 @@ struct group_writer {
 	struct dictionary dictionary;
 	struct shape_table shapes;
 	struct totals totals;
+	struct counting counting;
 	struct shape_memo memo;
 	struct uuid_table uuids;
 	struct text_encoder text;
@@ -190,9 +206,11 @@ void group_links(struct group_writer *g, struct piece_row *p);
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p);
 int group_shapes_close(struct group_writer *g);
 
-/* Counts up to GROUP_TOTALS_ROWS rows whose shapes are known: group_totals.c. */
+/* Takes up to GROUP_TOTALS_ROWS rows whose shapes are known, to count them: group_totals.c.
+ * group_totals_end() counts what was taken. */
 #define GROUP_TOTALS_ROWS 16
 int group_totals_add(struct group_writer *g, uint32_t first, uint32_t n);
+int group_totals_end(struct group_writer *g);
 int shapes_settle(struct group_writer *g);
 /* Puts a value into a column.  -ENOMEM. */
 int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a);

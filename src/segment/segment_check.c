@@ -142,9 +142,9 @@ static int count_row(struct checking *c, const struct shape *shape, const struct
 static bool total_agrees(const struct totals *t, const struct total *a, const struct total_row *b)
 {
 	for (uint32_t i = 0; i < b->place_n; i++) {
-		uint32_t at = b->place + i - 1,
-			 chunk = b->place + i ? a->chunks[at / PLACES_PER] : 0;
-		uint64_t n = chunk ? t->chunks[chunk - 1][at % PLACES_PER] : 0;
+		uint32_t at = b->place + i - 1;
+		uint16_t chunk = b->place + i ? a->chunks[at / PLACES_PER] : 0;
+		uint64_t n = chunk ? totals_count(t, chunk, at % PLACES_PER) : 0;
 
 		if (b->counts[i] != (b->place + i ? n : a->zeros))
 			return false;

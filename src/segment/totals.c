@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-#define SLOTS       (2 * TOTALS_KEYS_MOST) /* a power of two */
-#define ROW_SLOTS   (4 * TOTALS_MOST)      /* another */
-#define CHUNKS_MOST 32768                  /* 8 MiB */
+#define SLOTS_FIRST 1024              /* a power of two; twice as many as keys, or more */
+#define ROW_SLOTS   (4 * TOTALS_MOST) /* another */
+#define CHUNKS_MOST 32768             /* 2 MiB, and 8 where all have many spans */
 #define CHUNKS_SOFT 6144 /* what is counted into should stay in the processor's caches */
 
 void totals_init(struct totals *t, const struct batch *tables)
@@ -21,6 +21,8 @@ void totals_done(struct totals *t)
 {
 	free(t->rows);
 	free(t->chunks);
+	free(t->wide);
+	free(t->wide_of);
 	free(t->known);
 	free(t->slots);
 	free(t->row_slots);
@@ -72,10 +74,32 @@ int totals_room(struct totals *t, struct total *row, uint32_t octave)
 		t->chunk_soft *= 2;
 		return relieve(t);
 	}
-	if (!vec_reserve(&t->chunks, &t->chunk_capacity, t->chunk_n + 1, sizeof(*t->chunks)))
+	if (!vec_reserve(&t->chunks, &t->chunk_capacity, t->chunk_n + 1, sizeof(*t->chunks)) ||
+	    !vec_reserve(&t->wide_of, &t->wide_of_capacity, t->chunk_n + 1, sizeof(*t->wide_of)))
 		return -ENOMEM;
 	memset(t->chunks[t->chunk_n], 0, sizeof(*t->chunks));
+	t->wide_of[t->chunk_n] = 0;
 	row->chunks[octave] = (uint16_t)++t->chunk_n;
+	return 0;
+}
+
+int totals_more(struct totals *t, uint16_t chunk, uint32_t place, uint32_t more)
+{
+	uint8_t *count = &t->chunks[chunk - 1][place];
+	uint16_t *wide = &t->wide_of[chunk - 1];
+
+	if (more <= (uint32_t)UINT8_MAX - *count) {
+		*count = (uint8_t)(*count + more);
+		return 0;
+	}
+	if (!*wide) {
+		if (!vec_reserve(&t->wide, &t->wide_capacity, t->wide_n + 1, sizeof(*t->wide)))
+			return -ENOMEM;
+		memset(t->wide[t->wide_n], 0, sizeof(*t->wide));
+		*wide = (uint16_t)++t->wide_n;
+	}
+	t->wide[*wide - 1][place] += *count + more - 1;
+	*count = 1; /* 0 stands for none at all */
 	return 0;
 }
 
@@ -90,19 +114,17 @@ static int row_merge(struct totals *to, struct total *into, const struct totals 
 	into->shortest = MIN(into->shortest, row->shortest);
 	into->longest = MAX(into->longest, row->longest);
 	for (uint32_t k = 0; k < PLACES_OCTAVES; k++) {
-		uint32_t *chunk;
-
 		if (!row->chunks[k])
 			continue;
 		/* There are no more of them than there were. */
 		if (!into->chunks[k] && totals_room(to, into, k) < 0)
 			return -ENOMEM;
-		chunk = to->chunks[into->chunks[k] - 1];
 		for (uint32_t i = 0; i < PLACES_PER; i++) {
-			uint32_t more = from->chunks[row->chunks[k] - 1][i];
+			uint32_t more = totals_count(from, row->chunks[k], i);
 
-			to->places += more && !chunk[i];
-			chunk[i] += more;
+			to->places += more && !to->chunks[into->chunks[k] - 1][i];
+			if (totals_more(to, into->chunks[k], i, more) < 0)
+				return -ENOMEM;
 		}
 	}
 	return 0;
@@ -200,11 +222,14 @@ int totals_coarsen(struct totals *t)
 	}
 	free(t->rows);
 	free(t->chunks);
+	free(t->wide);
+	free(t->wide_of);
 	free(t->row_slots);
 	to.known = t->known;
 	to.known_n = t->known_n;
 	to.known_capacity = t->known_capacity;
 	to.slots = t->slots;
+	to.slot_n = t->slot_n;
 	to.chunk_soft = t->chunk_soft;
 	*t = to;
 	return 0;
@@ -281,13 +306,41 @@ static uint32_t known_add(struct totals *t, const struct totals_key *key)
 	return (uint32_t)t->known_n++;
 }
 
+/* Room for one more key. */
+static bool slots_grow(struct totals *t)
+{
+	size_t n = t->slot_n ? 2 * t->slot_n : SLOTS_FIRST;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (uint32_t i = 0; i < t->known_n; i++) {
+		size_t at = key_hash(&t->known[i].key) & (n - 1);
+
+		while (slots[at])
+			at = (at + 1) & (n - 1);
+		slots[at] = i + 1;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->slot_n = n;
+	return true;
+}
+
+void totals_fetch_number(const struct totals *t, const struct totals_key *key)
+{
+	if (t->slot_n)
+		__builtin_prefetch(&t->slots[key_hash(key) & (t->slot_n - 1)]);
+}
+
 uint32_t totals_number(struct totals *t, const struct totals_key *key)
 {
-	uint32_t at = key_hash(key) & (SLOTS - 1), number;
+	uint32_t hash = key_hash(key), number;
+	size_t at;
 
-	if (t->given_up || (!t->slots && !(t->slots = calloc(SLOTS, sizeof(*t->slots)))))
+	if (t->given_up || (2 * (t->known_n + 1) > t->slot_n && !slots_grow(t)))
 		return UINT32_MAX;
-	for (; (number = t->slots[at]); at = (at + 1) & (SLOTS - 1))
+	for (at = hash & (t->slot_n - 1); (number = t->slots[at]); at = (at + 1) & (t->slot_n - 1))
 		if (key_eq(&t->known[number - 1].key, key))
 			return number - 1;
 	number = known_add(t, key);

@@ -12,6 +12,8 @@
 #ifndef CAUSET_SEGMENT_TOTALS_H
 #define CAUSET_SEGMENT_TOTALS_H
 
+#include <errno.h>
+
 #include "model/batch.h"
 #include "segment/column.h"
 #include "segment/duration_place.h"
@@ -52,8 +54,14 @@ struct totals {
 	bool given_up;              /* there are too many: nothing is counted any more */
 	struct total *rows;
 	size_t n, capacity;
-	uint32_t (*chunks)[PLACES_PER];
+	/* Counts of a byte, so that what is counted into stays near.  What one has no room for is
+	 * in `wide`, and the byte begins again at 1. */
+	uint8_t (*chunks)[PLACES_PER];
 	size_t chunk_n, chunk_capacity;
+	uint32_t (*wide)[PLACES_PER];
+	size_t wide_n, wide_capacity;
+	uint16_t *wide_of; /* of each chunk: index + 1; 0: none */
+	size_t wide_of_capacity;
 	size_t chunk_soft; /* with so many, what can be taken together is */
 	size_t places;     /* with something in them, of all rows */
 	/* Spans as they come: with nothing taken together.  Numbers stay what they are. */
@@ -63,6 +71,7 @@ struct totals {
 	} * known;
 	size_t known_n, known_capacity;
 	uint32_t *slots; /* number + 1, by hash of the key */
+	size_t slot_n;   /* a power of two, or 0 */
 	/* Once some are taken together: row + 1, by hash of its key. */
 	uint32_t *row_slots;
 };
@@ -74,9 +83,22 @@ void totals_done(struct totals *t);
 /* The number of spans like that, of resource key->source.  UINT32_MAX without memory, or when it is
  * given up. */
 uint32_t totals_number(struct totals *t, const struct totals_key *key);
+/* Fetches what it looks at first, for a call soon after. */
+void totals_fetch_number(const struct totals *t, const struct totals_key *key);
 
 /* Makes room for a duration in an octave of a row, where there is none yet. */
 int totals_room(struct totals *t, struct total *row, uint32_t octave);
+
+/* Counts `more` spans at a place of a chunk (index + 1).  -ENOMEM. */
+int totals_more(struct totals *t, uint16_t chunk, uint32_t place, uint32_t more);
+
+/* How many there are. */
+static inline uint32_t totals_count(const struct totals *t, uint16_t chunk, uint32_t place)
+{
+	uint16_t wide = t->wide_of[chunk - 1];
+
+	return t->chunks[chunk - 1][place] + (wide ? t->wide[wide - 1][place] : 0);
+}
 
 /* Fetch what totals_add() will look at, the one a while before the other, and that a while before
  * it. */
@@ -106,6 +128,8 @@ static inline int totals_add(struct totals *t, uint32_t number, bool error, int6
 	uint32_t place = duration_place(duration_ns) - 1U, octave = place / PLACES_PER;
 
 	if (duration_ns > 0) {
+		uint8_t *count;
+
 		/* Making room may rearrange everything. */
 		while (__builtin_expect(!row->chunks[octave], 0)) {
 			int r = totals_room(t, row, octave);
@@ -114,7 +138,12 @@ static inline int totals_add(struct totals *t, uint32_t number, bool error, int6
 				return r;
 			row = &t->rows[t->known[number].row];
 		}
-		t->places += t->chunks[row->chunks[octave] - 1][place % PLACES_PER]++ == 0;
+		count = &t->chunks[row->chunks[octave] - 1][place % PLACES_PER];
+		t->places += *count == 0;
+		if (__builtin_expect(*count < UINT8_MAX, 1))
+			++*count;
+		else if (totals_more(t, row->chunks[octave], place % PLACES_PER, 1) < 0)
+			return -ENOMEM;
 	}
 	row->spans++;
 	row->errors += error;

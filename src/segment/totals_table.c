@@ -42,10 +42,10 @@ static uint32_t row_places(const struct totals *t, const struct total *row, int6
 	from = duration_place(row->shortest);
 	to = duration_place(row->longest);
 	for (uint32_t place = from; place <= to; place++) {
-		uint32_t chunk = place ? row->chunks[(place - 1) / PLACES_PER] : 0;
+		uint16_t chunk = place ? row->chunks[(place - 1) / PLACES_PER] : 0;
 
 		out[place - from] = place == 0 ? (int64_t)row->zeros
-				    : chunk    ? t->chunks[chunk - 1][(place - 1) % PLACES_PER]
+				    : chunk    ? totals_count(t, chunk, (place - 1) % PLACES_PER)
 					       : 0;
 	}
 	*ret_first = from;
