@@ -170,7 +170,7 @@ static int begin_piece(struct segment_writer *w, struct trace_id id, bool contin
 		return 0;
 	if (!vec_reserve(&w->items, &w->item_capacity, w->item_n + 1, sizeof(*w->items)))
 		return -ENOMEM;
-	w->items[w->item_n++] = (struct index_item){segment_id_hash(id), (uint32_t)g->zone_n};
+	w->items[w->item_n++] = (struct radix_item){segment_id_hash(id), (uint32_t)g->zone_n};
 	return 0;
 }
 
@@ -399,7 +399,7 @@ static int write_end(struct segment_writer *w, const struct segment_seal *seal)
 		r = check_limits(w);
 	/* The index has sorted them. */
 	for (size_t i = 1; i < w->item_n && r == 0; i++)
-		if (w->items[i].hash == w->items[i - 1].hash)
+		if (w->items[i].key == w->items[i - 1].key)
 			r = -EINVAL;
 	if (r == 0) {
 		w->footer.checksum =

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/radix.h"
 #include "segment/block_io.h"
 
 #define SLOTTED UINT32_MAX /* no block is so long */
@@ -72,44 +71,35 @@ static size_t words_for(const struct trace_index *x)
 	return (bucket_at(x, (size_t)1 << x->bucket_bits, x->n) + 63) / 64;
 }
 
-static int sort_items(struct index_item *items, size_t n)
+static int sort_items(struct radix_item *items, size_t n)
 {
-	struct radix_item *list = malloc((n + 1) * sizeof(*list)),
-			  *spare = malloc((n + 1) * sizeof(*list));
+	_cleanup_(freep)
+	struct radix_item *spare = malloc((n + 1) * sizeof(*spare));
 
-	for (size_t i = 0; list && spare && i < n; i++)
-		list[i] = (struct radix_item){items[i].hash, items[i].group};
-	if (list && spare)
-		radix_sort(list, spare, n);
-	for (size_t i = 0; list && spare && i < n; i++)
-		items[i] = (struct index_item){list[i].key, list[i].value};
-	free(spare);
-	if (!list || !spare) {
-		free(list);
+	if (!spare)
 		return -ENOMEM;
-	}
-	free(list);
+	radix_sort(items, spare, n);
 	return 0;
 }
 
 /* A bucket of n entries, at a bit. */
-static void put_bucket(const struct trace_index *x, const struct index_item *items, size_t n,
+static void put_bucket(const struct trace_index *x, const struct radix_item *items, size_t n,
 		       size_t at, uint64_t *words)
 {
 	unsigned low = INDEX_REST_BITS - x->slot_bits, width = entry_bits(x);
 	size_t slots = at, entries = at + n + ((size_t)1 << x->slot_bits);
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t rest = rest_of(items[i].hash, x->bucket_bits);
+		uint64_t rest = rest_of(items[i].key, x->bucket_bits);
 
 		/* Behind a 0 for each slot before it and a 1 for each entry. */
 		put_bits(words, slots + i + (rest >> low), 1, 1);
 		put_bits(words, entries + i * width,
-			 (rest & ((1u << low) - 1)) << x->group_bits | items[i].group, width);
+			 (rest & ((1u << low) - 1)) << x->group_bits | items[i].value, width);
 	}
 }
 
-int trace_index_encode(struct column_codec *codec, struct index_item *items, size_t n,
+int trace_index_encode(struct column_codec *codec, struct radix_item *items, size_t n,
 		       uint32_t groups, struct buffer *out)
 {
 	struct trace_index x = {.n = n,
@@ -131,7 +121,7 @@ int trace_index_encode(struct column_codec *codec, struct index_item *items, siz
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
-		counts[bucket_of(items[i].hash, x.bucket_bits)]++;
+		counts[bucket_of(items[i].key, x.bucket_bits)]++;
 	for (size_t b = 0, i = 0; b < buckets; i += counts[b++])
 		put_bucket(&x, items + i, counts[b], bucket_at(&x, b, i), words);
 	buffer_append(out, &slotted, sizeof(slotted));

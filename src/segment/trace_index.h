@@ -7,6 +7,7 @@
 #ifndef CAUSET_SEGMENT_TRACE_INDEX_H
 #define CAUSET_SEGMENT_TRACE_INDEX_H
 
+#include "base/radix.h"
 #include "core/ids.h"
 #include "segment/column.h"
 
@@ -14,13 +15,9 @@
 #define INDEX_REST_BITS  13
 #define INDEX_SLOT_BITS  5
 
-struct index_item {
-	uint64_t hash;
-	uint32_t group;
-};
-
-/* Appends the index of n items (which are sorted on the way).  -ENOMEM. */
-int trace_index_encode(struct column_codec *codec, struct index_item *items, size_t n,
+/* Appends the index of n items, each the hash of a trace and its group (which are sorted on the
+ * way).  -ENOMEM. */
+int trace_index_encode(struct column_codec *codec, struct radix_item *items, size_t n,
 		       uint32_t groups, struct buffer *out);
 
 struct trace_index {

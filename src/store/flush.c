@@ -37,8 +37,9 @@ struct flush {
 	struct head *head;
 	struct runs_mark mark;
 	uint64_t number;
-	struct radix_item *order;   /* traces by start */
-	struct split_trace *traces; /* by trace, then by hash */
+	struct radix_item *order;   /* traces by start; when their rows are written, by hash */
+	struct radix_item *spare;   /* for sorting them */
+	struct split_trace *traces; /* by hash, once the rows are written */
 	struct gathered ahead[AHEAD];
 	bool with_feed;
 	struct feed_runs feed;
@@ -50,6 +51,7 @@ static void flush_done(struct flush *f)
 	segment_writer_abort(f->writer);
 	feed_runs_done(&f->feed);
 	free(f->order);
+	free(f->spare);
 	free(f->traces);
 	for (size_t i = 0; i < AHEAD; i++)
 		free(f->ahead[i].refs);
@@ -58,24 +60,40 @@ static void flush_done(struct flush *f)
 static int order_make(struct flush *f)
 {
 	size_t n = f->mark.traces;
-	_cleanup_(freep)
-	struct radix_item *spare = malloc((n + 1) * sizeof(*spare));
 
 	f->order = malloc((n + 1) * sizeof(*f->order));
-	f->traces = malloc((n + 1) * sizeof(*f->traces));
-	if (!spare || !f->order || !f->traces)
+	f->spare = malloc((n + 1) * sizeof(*f->spare));
+	if (!f->order || !f->spare)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++) {
-		struct trace_id id = runs_trace_id(&f->head->runs, i);
-		int64_t start = runs_start_ns(&f->head->runs, i);
+	for (uint32_t i = 0; i < n; i++)
+		f->order[i] = (struct radix_item){(uint64_t)runs_start_ns(&f->head->runs, i), i};
+	radix_sort(f->order, f->spare, n);
+	return 0;
+}
 
-		f->order[i] = (struct radix_item){(uint64_t)start, i};
-		f->traces[i] = (struct split_trace){.hash = segment_id_hash(id),
-						    .id = id,
-						    .start_ns = start,
-						    .whole = runs_rooted(&f->head->runs, i)};
+/* What is known of the traces, in the order of their hashes: not sorted when it is there, but made
+ * so. */
+static int traces_make(struct flush *f)
+{
+	const struct runs *runs = &f->head->runs;
+	size_t n = f->mark.traces;
+
+	f->traces = malloc((n + 1) * sizeof(*f->traces));
+	if (!f->traces)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		f->order[i] = (struct radix_item){segment_id_hash(runs_trace_id(runs, i)), i};
+	radix_sort(f->order, f->spare, n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t trace = f->order[i].value;
+
+		if (i + AHEAD < n)
+			runs_fetch(runs, f->order[i + AHEAD].value);
+		f->traces[i] = (struct split_trace){.hash = f->order[i].key,
+						    .id = runs_trace_id(runs, trace),
+						    .start_ns = runs_start_ns(runs, trace),
+						    .whole = runs_rooted(runs, trace)};
 	}
-	radix_sort(f->order, spare, n);
 	return 0;
 }
 
@@ -205,8 +223,10 @@ static int finish(struct flush *f, struct segment_info *info)
 	struct segment_seal seal = {.seq_first = f->head->seq_first, .seq_last = f->head->seq_last};
 	_cleanup_(freep)
 	struct trace_id *split = NULL;
-	int r = split_mark(f->view, f->traces, f->mark.traces, NULL, 0);
+	int r = traces_make(f);
 
+	if (r == 0)
+		r = split_mark(f->view, f->traces, f->mark.traces, NULL, 0);
 	if (r == 0)
 		r = split_list(f->traces, f->mark.traces, &split, &seal.split_n);
 	if (r == 0 && f->with_feed)

@@ -12,7 +12,7 @@
 
 struct made {
 	struct column_codec *codec;
-	struct index_item *items, *sorted;
+	struct radix_item *items, *sorted;
 	size_t n;
 	struct buffer bytes;
 	struct trace_index index;
@@ -27,7 +27,7 @@ static void make(struct made *m, size_t n, uint32_t groups, uint64_t mask)
 	m->items = malloc((n + 1) * sizeof(*m->items));
 	m->sorted = malloc((n + 1) * sizeof(*m->items));
 	for (size_t i = 0; i < n; i++)
-		m->items[i] = (struct index_item){rng_next(&rng) & mask,
+		m->items[i] = (struct radix_item){rng_next(&rng) & mask,
 						  (uint32_t)rng_below(&rng, groups)};
 	memcpy(m->sorted, m->items, n * sizeof(*m->items));
 	assert_int_equal(trace_index_encode(m->codec, m->sorted, n, groups, &m->bytes), 0);
@@ -74,7 +74,7 @@ static void every_item_is_found_and_few_others(void **state)
 
 		make(&m, cases[k].n, cases[k].groups, cases[k].mask);
 		for (size_t i = 0; i < m.n; i++)
-			assert_true(leads_to(&m.index, m.items[i].hash, m.items[i].group));
+			assert_true(leads_to(&m.index, m.items[i].key, m.items[i].value));
 		for (size_t i = 0; i < 10000 && cases[k].mask == UINT64_MAX; i++) {
 			uint32_t at = 0;
 
@@ -141,7 +141,7 @@ static void a_damaged_index_is_refused_or_finds_something(void **state)
 		m.bytes.p[at] = (char)rng_next(&rng);
 		if (trace_index_decode(m.codec, slice_of(m.bytes.p, m.bytes.n), 700, 9, &x) == 0) {
 			for (size_t k = 0; k < m.n; k++)
-				leads_to(&x, m.items[k].hash, 0);
+				leads_to(&x, m.items[k].key, 0);
 			trace_index_done(&x);
 		}
 		m.bytes.p[at] = was;
