@@ -311,6 +311,39 @@ static void places_hold_what_is_near(void **state)
 	}
 }
 
+static void counts_of_a_place_may_be_large(void **state)
+{
+	static const uint32_t counts[] = {1, 254, 255, 256, 510, 511, 70000};
+	struct batch *b = resources(2);
+
+	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+		struct totals t;
+		uint32_t place = duration_place(1000) - 1U;
+
+		totals_init(&t, b);
+		for (uint32_t i = 0; i < 2 * counts[k]; i++) {
+			const struct totals_key key = {
+				.name = 1, .kind = (int32_t)(i % 2), .type = EVENT_SPAN};
+
+			assert_int_equal(totals_add(&t, totals_number(&t, &key), false, 1000), 0);
+		}
+		assert_int_equal(t.places, 2);
+		for (uint32_t row = 0; row < 2; row++)
+			assert_int_equal(totals_count(&t, t.rows[row].chunks[place / PLACES_PER],
+						      place % PLACES_PER),
+					 counts[k]);
+		while (t.apart & APART_KIND)
+			assert_int_equal(totals_coarsen(&t), 0);
+		assert_int_equal(t.n, 1);
+		assert_int_equal(t.places, 1);
+		assert_int_equal(
+			totals_count(&t, t.rows[0].chunks[place / PLACES_PER], place % PLACES_PER),
+			2 * counts[k]);
+		totals_done(&t);
+	}
+	batch_unref(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +352,7 @@ int main(void)
 		cmocka_unit_test(numbers_that_cannot_be_are_refused),
 		cmocka_unit_test(what_service_means_is_not_guessed),
 		cmocka_unit_test(places_hold_what_is_near),
+		cmocka_unit_test(counts_of_a_place_may_be_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
