@@ -77,6 +77,12 @@ static int by_name(const void *a, const void *b)
 	return c ? c : slice_cmp(x->child, y->child);
 }
 
+void call_tally_sort(struct call_tally *t)
+{
+	if (t->n > 1)
+		qsort(t->rows, t->n, sizeof(*t->rows), by_name);
+}
+
 int call_tally_store(struct call_tally *t, struct store *store, int64_t from_ns, int64_t to_ns,
 		     bool (*counts)(const struct span_seen *span))
 {
@@ -85,7 +91,7 @@ int call_tally_store(struct call_tally *t, struct store *store, int64_t from_ns,
 		.from_ns = from_ns, .to_ns = to_ns, .span = count_span, .context = &c};
 	int r = store_spans(store, &walk);
 
-	if (r == 0 && t->n > 1)
-		qsort(t->rows, t->n, sizeof(*t->rows), by_name);
+	if (r == 0)
+		call_tally_sort(t);
 	return r;
 }

@@ -27,6 +27,9 @@ void call_tally_done(struct call_tally *t);
 /* Counts one call.  -ENOMEM; -E2BIG: more than CALL_PAIRS_MOST pairs. */
 int call_tally_add(struct call_tally *t, struct slice parent, struct slice child, bool error);
 
+/* By name. */
+void call_tally_sort(struct call_tally *t);
+
 /* Counts the spans of traces that start in [from, to) for which `counts` (NULL: has a parent) says
  * so, and sorts the pairs by name.  As call_tally_add(), and what the store says. */
 int call_tally_store(struct call_tally *t, struct store *store, int64_t from_ns, int64_t to_ns,

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "api/call_tally.h"
+#include "api/zipkin_links.h"
 #include "api/zipkin_question.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
@@ -185,14 +185,6 @@ void zipkin_remote_services(struct http_request *req, struct api *api)
 
 /* --- who calls whom --- */
 
-/* Between services, and inside one where it calls itself over the network. */
-static bool is_call(const struct span_seen *span)
-{
-	return !slice_eq(span->service, span->parent_service) ||
-	       (span->kind == KIND_SERVER && span->parent_kind == KIND_CLIENT) ||
-	       (span->kind == KIND_CONSUMER && span->parent_kind == KIND_PRODUCER);
-}
-
 static void put_link(struct json_writer *w, const struct call_pair *pair)
 {
 	json_begin_object(w);
@@ -223,8 +215,8 @@ static void dependencies_work(struct http_request *req, struct api *api)
 		return;
 	}
 	call_tally_init(&tally);
-	r = call_tally_store(&tally, api->store, (int64_t)from_us * NS_PER_US,
-			     (int64_t)(to_us + 1) * NS_PER_US, is_call);
+	r = zipkin_links_store(&tally, api->store, (int64_t)from_us * NS_PER_US,
+			       (int64_t)(to_us + 1) * NS_PER_US);
 	if (r == -E2BIG) {
 		http_reply_text(req, 413, "more than %d pairs of services; ask for less time",
 				CALL_PAIRS_MOST);

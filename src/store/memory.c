@@ -333,7 +333,7 @@ static int memory_spans(struct store *s, const struct store_walk *walk)
 		if ((walk->from_ns && start_ns < walk->from_ns) ||
 		    (walk->to_ns && start_ns >= walk->to_ns))
 			continue;
-		r = span_gather_rows(&spans, set.refs, set.n);
+		r = span_gather_rows(&spans, walk, set.refs, set.n);
 		if (r == 0)
 			r = span_gather_show(&spans, runs_trace_id(&m->runs, i), walk);
 	}

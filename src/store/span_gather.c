@@ -9,39 +9,65 @@
 void span_gather_done(struct span_gather *g)
 {
 	free(g->rows);
+	free(g->texts);
 	*g = (struct span_gather){0};
 }
 
-bool span_gather_add(struct span_gather *g, const struct gathered_span *span)
+struct slice *span_gather_add(struct span_gather *g, const struct span_seen *span, size_t key_n)
 {
-	if (!vec_reserve(&g->rows, &g->capacity, g->n + 1, sizeof(*g->rows)))
-		return false;
-	g->rows[g->n++] = *span;
-	return true;
+	struct slice *texts;
+
+	if (!vec_reserve(&g->rows, &g->capacity, g->n + 1, sizeof(*g->rows)) ||
+	    !vec_reserve(&g->texts, &g->text_capacity, g->text_n + key_n + 1, sizeof(*g->texts)))
+		return NULL;
+	texts = &g->texts[g->text_n];
+	for (size_t i = 0; i < key_n; i++)
+		texts[i] = slice_of(NULL, 0);
+	g->rows[g->n] = *span;
+	g->rows[g->n++].parent = g->text_n; /* until it is shown: the array may still move */
+	g->text_n += key_n;
+	return texts;
 }
 
-int span_gather_rows(struct span_gather *g, const struct event_ref *refs, size_t n)
+static struct slice first_text(const struct batch *b, struct attr_range range, struct slice key)
+{
+	for (uint32_t i = 0; i < range.count; i++) {
+		const struct attr *a = &b->attrs[range.first + i];
+
+		if (a->type == VALUE_STRING && slice_eq(batch_text(b, a->key), key))
+			return text_there(batch_text(b, a->string));
+	}
+	return slice_of(NULL, 0);
+}
+
+int span_gather_rows(struct span_gather *g, const struct store_walk *walk,
+		     const struct event_ref *refs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = event_get(refs[i]);
-		struct gathered_span span;
+		struct slice *texts;
 
 		if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
 			continue;
-		span = (struct gathered_span){
-			.seen = {.service = batch_service(refs[i].batch, e),
-				 .name = batch_text(refs[i].batch, e->name),
-				 .time_ns = e->time_ns,
-				 .duration_ns = e->end_ns - e->time_ns,
-				 .kind = e->kind,
-				 .status = e->status},
-			.id = e->id1,
-			.parent = e->id2,
-			.finished = e->type == EVENT_SPAN,
-			.shared = event_is_shared(e->format, e->bits),
-		};
-		if (!span_gather_add(g, &span))
+		texts = span_gather_add(
+			g,
+			&(struct span_seen){.id = e->id1,
+					    .parent_id = e->id2,
+					    .service = batch_service(refs[i].batch, e),
+					    .name = batch_text(refs[i].batch, e->name),
+					    .time_ns = e->time_ns,
+					    .duration_ns = e->end_ns - e->time_ns,
+					    .ended = e->type == EVENT_SPAN,
+					    .kind = e->kind,
+					    .status = e->status,
+					    .shared = event_is_shared(e->format, e->bits),
+					    .format = e->format,
+					    .bits = e->bits},
+			walk->key_n);
+		if (!texts)
 			return -ENOMEM;
+		for (size_t k = 0; k < walk->key_n; k++)
+			texts[k] = first_text(refs[i].batch, e->attrs, walk->keys[k]);
 	}
 	return 0;
 }
@@ -49,26 +75,26 @@ int span_gather_rows(struct span_gather *g, const struct event_ref *refs, size_t
 /* By id; of one id the caller's side first; then so that what came twice stands together. */
 static int by_id(const void *a, const void *b)
 {
-	const struct gathered_span *x = a, *y = b;
+	const struct span_seen *x = a, *y = b;
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
 	if (x->shared != y->shared)
 		return x->shared ? 1 : -1;
-	if (x->seen.time_ns != y->seen.time_ns)
-		return x->seen.time_ns < y->seen.time_ns ? -1 : 1;
-	if (x->seen.duration_ns != y->seen.duration_ns)
-		return x->seen.duration_ns < y->seen.duration_ns ? -1 : 1;
-	return x->seen.kind < y->seen.kind ? -1 : x->seen.kind > y->seen.kind;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	if (x->duration_ns != y->duration_ns)
+		return x->duration_ns < y->duration_ns ? -1 : 1;
+	return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-static bool is_again(const struct gathered_span *x, const struct gathered_span *y)
+static bool is_again(const struct span_seen *x, const struct span_seen *y)
 {
-	return by_id(x, y) == 0 && x->parent == y->parent &&
-	       slice_eq(x->seen.service, y->seen.service) && slice_eq(x->seen.name, y->seen.name);
+	return by_id(x, y) == 0 && x->parent_id == y->parent_id &&
+	       slice_eq(x->service, y->service) && slice_eq(x->name, y->name);
 }
 
-static const struct gathered_span *first_of(const struct span_gather *g, uint64_t id)
+static const struct span_seen *first_of(const struct span_gather *g, uint64_t id)
 {
 	size_t low = 0, high = g->n;
 
@@ -84,47 +110,62 @@ static const struct gathered_span *first_of(const struct span_gather *g, uint64_
 }
 
 /* Of an id that both sides of a call have, the side that the child ran beside. */
-static const struct gathered_span *parent_of(const struct span_gather *g,
-					     const struct gathered_span *child)
+static const struct span_seen *parent_of(const struct span_gather *g, const struct span_seen *child)
 {
-	const struct gathered_span *end = g->rows + g->n, *first;
+	const struct span_seen *end = g->rows + g->n, *first;
 
 	if (child->shared) {
 		first = first_of(g, child->id);
 		if (!first->shared)
 			return first;
 	}
-	first = child->parent && child->parent != child->id ? first_of(g, child->parent) : NULL;
-	for (const struct gathered_span *s = first; s && s < end && s->id == first->id; s++)
-		if (s->shared && slice_eq(s->seen.service, child->seen.service))
+	first = child->parent_id && child->parent_id != child->id ? first_of(g, child->parent_id)
+								  : NULL;
+	for (const struct span_seen *s = first; s && s < end && s->id == first->id; s++)
+		if (s->shared && slice_eq(s->service, child->service))
 			return s;
 	return first;
+}
+
+/* Each once, by id. */
+static void gathered_sort(struct span_gather *g)
+{
+	size_t n = 0;
+
+	if (g->n < 2)
+		return;
+	qsort(g->rows, g->n, sizeof(*g->rows), by_id);
+	for (size_t i = 0; i < g->n; i++)
+		if (n == 0 || !is_again(&g->rows[i], &g->rows[n - 1]))
+			g->rows[n++] = g->rows[i];
+	g->n = n;
 }
 
 int span_gather_show(struct span_gather *g, struct trace_id id, const struct store_walk *walk)
 {
 	int r = 0;
 
-	if (g->n > 1)
-		qsort(g->rows, g->n, sizeof(*g->rows), by_id);
-	for (size_t i = 0; r == 0 && i < g->n; i++) {
-		struct gathered_span *s = &g->rows[i];
-		const struct gathered_span *parent;
+	gathered_sort(g);
+	for (size_t i = 0; i < g->n; i++) {
+		struct span_seen *s = &g->rows[i];
+		const struct span_seen *parent;
 
-		if (i > 0 && is_again(s, s - 1))
-			continue;
-		s->seen.trace_id = id;
-		s->seen.id = s->id;
-		s->seen.ended = s->finished && (int64_t)s->seen.duration_ns >= 0;
+		s->trace_id = id;
+		s->ended = s->ended && (int64_t)s->duration_ns >= 0;
+		s->texts = g->texts + s->parent;
 		parent = parent_of(g, s);
+		s->has_parent = parent != NULL;
 		if (parent) {
-			s->seen.has_parent = true;
-			s->seen.parent_service = parent->seen.service;
-			s->seen.parent_kind = parent->seen.kind;
-			s->seen.parent_duration_ns = parent->seen.duration_ns;
+			s->parent = (size_t)(parent - g->rows);
+			s->parent_service = parent->service;
+			s->parent_kind = parent->kind;
+			s->parent_duration_ns = parent->duration_ns;
 		}
-		r = walk->span(walk->context, &s->seen);
 	}
-	g->n = 0;
+	if (walk->trace && g->n > 0)
+		r = walk->trace(walk->context, g->rows, g->n);
+	for (size_t i = 0; walk->span && r == 0 && i < g->n; i++)
+		r = walk->span(walk->context, &g->rows[i]);
+	g->n = g->text_n = 0;
 	return r;
 }

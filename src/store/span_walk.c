@@ -30,9 +30,28 @@ struct columns {
 	const uint64_t *times, *durations, *ids, *parents;
 	const struct group_column *names; /* NULL: all are in shapes */
 	uint32_t next_name;
+	/* The walk's keys: UINT32_MAX and NULL where the segment, the group has none. */
+	size_t key_n;
+	uint32_t keys[WALK_KEYS_MOST], next_text[WALK_KEYS_MOST];
+	const struct group_column *texts[WALK_KEYS_MOST];
 };
 
-static int columns_read(struct segment_group *g, struct columns *c)
+static int keys_read(struct segment_group *g, const struct store_walk *walk, struct columns *c)
+{
+	c->key_n = walk->key_n;
+	for (size_t k = 0; k < walk->key_n; k++) {
+		int r = -ENOENT;
+
+		c->keys[k] = tables_find(c->tables, walk->keys[k]);
+		if (c->keys[k] != UINT32_MAX)
+			r = group_column(g, LEVEL_BLOCK, c->keys[k], VALUE_STRING, &c->texts[k]);
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	return 0;
+}
+
+static int columns_read(struct segment_group *g, const struct store_walk *walk, struct columns *c)
 {
 	int r;
 
@@ -42,7 +61,7 @@ static int columns_read(struct segment_group *g, struct columns *c)
 	    (r = group_parents(g, &c->parents)) < 0)
 		return r;
 	r = group_column(g, LEVEL_BLOCK, FIELD_NAME, VALUE_STRING, &c->names);
-	return r == -ENOENT ? 0 : r;
+	return r < 0 && r != -ENOENT ? r : keys_read(g, walk, c);
 }
 
 /* Rows are asked for in order. */
@@ -59,28 +78,67 @@ static struct slice name_of(struct columns *c, const struct shape *s, uint32_t r
 	return column_text(names, c->next_name);
 }
 
+/* The first text of a key in the group's column.  Rows are asked for in order. */
+static struct slice column_first(struct columns *c, size_t key, uint32_t row)
+{
+	const struct group_column *texts = c->texts[key];
+	uint32_t *next = &c->next_text[key];
+
+	while (texts && *next < texts->n && texts->rows[*next] < row)
+		++*next;
+	if (!texts || *next == texts->n || texts->rows[*next] != row)
+		return slice_of(NULL, 0);
+	return text_there(column_text(texts, *next));
+}
+
+static void texts_fill(struct columns *c, const struct shape *s, uint32_t row, struct slice *texts)
+{
+	const struct shape_entry *entries = c->shapes->entries + s->entry_first;
+
+	for (uint32_t i = 0; i < s->entry_n; i++)
+		for (size_t k = 0; k < c->key_n; k++) {
+			const struct shape_entry *e = &entries[i];
+
+			if (texts[k].p)
+				continue;
+			if (e->class == ENTRY_LOOSE)
+				texts[k] = column_first(c, k, row);
+			else if (e->key != c->keys[k] || e->type != VALUE_STRING)
+				continue;
+			else if (e->class == ENTRY_VAR)
+				texts[k] = column_first(c, k, row);
+			else
+				texts[k] = text_there(tables_text(c->tables, (uint32_t)e->value));
+		}
+}
+
 static int gather_rows(struct span_gather *spans, struct columns *c, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++) {
 		const struct shape *s = &c->shapes->rows[c->codes[i]];
-		struct gathered_span span;
+		struct slice *texts;
 
 		if (!shape_is_block(s))
 			continue;
-		span = (struct gathered_span){
-			.seen = {.service = tables_service(c->tables, s->resource),
-				 .name = name_of(c, s, i),
-				 .time_ns = c->times[i],
-				 .duration_ns = c->durations[i],
-				 .kind = s->kind,
-				 .status = s->status},
-			.id = c->ids[i],
-			.parent = c->parents[i],
-			.finished = s->type == EVENT_SPAN,
-			.shared = event_is_shared(s->format, s->bits),
-		};
-		if (!span_gather_add(spans, &span))
+		texts = span_gather_add(
+			spans,
+			&(struct span_seen){.id = c->ids[i],
+					    .parent_id = c->parents[i],
+					    .service = tables_service(c->tables, s->resource),
+					    .name = name_of(c, s, i),
+					    .time_ns = c->times[i],
+					    .duration_ns = c->durations[i],
+					    .ended = s->type == EVENT_SPAN,
+					    .kind = s->kind,
+					    .status = s->status,
+					    .shared = event_is_shared(s->format, s->bits),
+					    .format = s->format,
+					    .bits = s->bits},
+			c->key_n);
+		if (!texts)
 			return -ENOMEM;
+		if (c->key_n > 0)
+			texts_fill(c, s, i, texts);
 	}
 	return 0;
 }
@@ -120,7 +178,7 @@ static int walk_group(void *context, struct segment_group *g, const uint32_t *in
 		return 0;
 	r = group_pieces(g, &pieces, &all);
 	if (r == 0)
-		r = columns_read(g, &c);
+		r = columns_read(g, w->walk, &c);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct group_piece *p = &pieces[indices[i]];
 
@@ -152,7 +210,7 @@ static int show_rows(struct walking *w, struct trace_id id, const struct event_r
 	trace_bounds(refs, n, &start_ns, &duration_ns);
 	if (!starts_inside(w->walk, start_ns))
 		return 0;
-	r = span_gather_rows(&w->spans, refs, n);
+	r = span_gather_rows(&w->spans, w->walk, refs, n);
 	return r < 0 ? r : span_gather_show(&w->spans, id, w->walk);
 }
 

@@ -9,12 +9,15 @@
 
 /* The spans of one trace, gathered by whoever has its rows or columns.  One thread. */
 struct span_gather {
-	struct gathered_span *rows;
+	struct span_seen *rows;
 	size_t n, capacity;
+	struct slice *texts; /* the keys' of each row, in the order of gathering */
+	size_t text_n, text_capacity;
 };
 
 /* -ENOMEM. */
-int span_gather_rows(struct span_gather *g, const struct event_ref *refs, size_t n);
+int span_gather_rows(struct span_gather *g, const struct store_walk *walk,
+		     const struct event_ref *refs, size_t n);
 
 /* Shows what was gathered, each span once, and forgets it.  What the callback returned. */
 int span_gather_show(struct span_gather *g, struct trace_id id, const struct store_walk *walk);

@@ -196,12 +196,27 @@ struct span_seen {
 	struct slice parent_service;
 	int32_t parent_kind;
 	uint64_t parent_duration_ns;
+	size_t parent; /* where it is among the spans of its trace, if has_parent */
+
+	span_id_t parent_id; /* as it came; 0: none */
+	bool shared;         /* the server's side of an id that both sides have */
+	uint8_t format;      /* enum event_format */
+	uint16_t bits;       /* enum event_bits */
+	/* The first text of each of the walk's keys, p is NULL where there is none. */
+	const struct slice *texts;
 };
+
+#define WALK_KEYS_MOST 16
 
 struct store_walk {
 	int64_t from_ns, to_ns; /* traces that start in [from, to); 0: no bound */
-	/* Anything but 0 ends the walk and is returned. */
+	/* Attributes of spans that are wanted, at most WALK_KEYS_MOST. */
+	const struct slice *keys;
+	size_t key_n;
+	/* One of both; anything but 0 ends the walk and is returned.  The spans of a trace come by
+	 * id, the caller's side first. */
 	int (*span)(void *context, const struct span_seen *span);
+	int (*trace)(void *context, const struct span_seen *spans, size_t n);
 	void *context;
 };
 

@@ -91,3 +91,70 @@ def test_a_span_of_otlp_is_a_span_of_zipkin(shop):
     assert call['localEndpoint'] == {'serviceName': 'front'} and call['remoteEndpoint'] == {'serviceName': 'back'}
     assert call['tags']['error'] == 'refused' and call['tags']['otel.status_code'] == 'ERROR'
     assert next(s for s in trace if s['name'] == 'GET /')['annotations'] == [{'timestamp': T0 // 1000, 'value': 'retry'}]
+
+
+def zipkin_span(trace, number, parent=0, kind=None, local=None, remote=None, error=None, shared=False):
+    made = {'traceId': f'{trace:016x}', 'id': f'{number:016x}', 'name': 'x', 'timestamp': T0 // 1000 + trace * 1_000_000, 'duration': 5}
+    made |= {'shared': True} if shared else {}
+    made |= {'parentId': f'{parent:016x}'} if parent else {}
+    made |= {'kind': kind} if kind else {}
+    made |= {'localEndpoint': {'serviceName': local}} if local else {}
+    made |= {'remoteEndpoint': {'serviceName': remote}} if remote else {}
+    return made | ({'tags': {'error': error}} if error is not None else {})
+
+
+LINKS = [
+    # A peer that sent nothing is known from the client that names it.
+    ([(1, 0, 'CLIENT', 'app', 'db')], {'app>db': (1, 0)}),
+    ([(1, 0, 'CLIENT', 'app', 'db', '')], {'app>db': (1, 1)}),  # any value of the tag, and none
+    ([(1, 0, 'CLIENT', 'app', None)], {}),
+    ([(1, 0, None, 'app', 'db')], {'app>db': (1, 0)}), ([(1, 0, None, 'app', None)], {}),
+    # With something below it, that says who it is.
+    ([(1, 0, 'CLIENT', 'app', 'db'), (2, 1, 'SERVER', 'store')], {'app>store': (1, 0)}),
+    ([(1, 0, 'CLIENT', 'app', 'db', 'no'), (2, 1, 'SERVER', 'store')], {'app>store': (1, 1)}),
+    ([(1, 0, 'CLIENT', 'app', 'db'), (2, 1, None, 'app')], {}),
+    ([(1, 0, 'CLIENT', 'app', None), (1, 0, 'SERVER', 'store', None, None, True)], {'app>store': (1, 0)}),
+    # Spans of no kind in between are looked through.
+    ([(1, 0, 'SERVER', 'web'), (2, 1, None, 'web'), (3, 2, None, 'web'), (4, 3, 'SERVER', 'app')], {'web>app': (1, 0)}),
+    # A client inside a service that nobody was seen to call.
+    ([(1, 0, 'SERVER', 'web'), (2, 1, 'CLIENT', 'app', 'db', 'no')], {'web>app': (1, 0), 'app>db': (1, 1)}),
+    # Who calls a first server is known if the server says so.
+    ([(1, 0, 'SERVER', 'web')], {}), ([(1, 0, 'SERVER', 'web', 'phone')], {'phone>web': (1, 0)}),
+    ([(1, 0, 'CLIENT', 'phone', 'x'), (2, 1, 'SERVER', 'web', 'other')], {'phone>web': (1, 0)}),
+    # A service may call itself.
+    ([(1, 0, 'CLIENT', 'app', None), (2, 1, 'SERVER', 'app')], {'app>app': (1, 0)}), ([(1, 0, None, 'app', 'app')], {'app>app': (1, 0)}),
+    # Messages go through the broker, which both sides name.
+    ([(1, 0, 'PRODUCER', 'app', 'queue'), (2, 1, 'CONSUMER', 'mail', 'queue')], {'app>queue': (1, 0), 'queue>mail': (1, 0)}),
+    ([(1, 0, 'PRODUCER', 'app'), (2, 1, 'CONSUMER', 'mail')], {}),
+    # A parent that is missing is taken to be the root.
+    ([(1, 0, 'SERVER', 'web'), (3, 2, 'SERVER', 'app')], {'web>app': (1, 0)}), ([(3, 2, 'SERVER', 'app')], {})]
+
+
+@pytest.fixture(scope='module')
+def linked(causet, tmp_path_factory):
+    """Each case is a trace of its own second."""
+    body = [zipkin_span(trace, *span) for trace, (spans, _) in enumerate(LINKS, 1) for span in spans]
+    with Server(causet, tmp_path_factory.mktemp('zipkin-links')) as server:
+        assert server.request('/api/v2/spans', 'zipkin', json.dumps(body).encode(), {'Content-Type': 'application/json'})[0] == 202
+        yield server
+
+
+@pytest.mark.parametrize('trace', range(1, len(LINKS) + 1))
+def test_links_are_counted_as_zipkin_does(linked, trace):
+    _, answer = linked.get(f'/api/v2/dependencies?endTs={T0 // 1_000_000 + trace * 1000 + 500}&lookback=1000', 'zipkin')
+    assert {f'{x["parent"]}>{x["child"]}': (x['callCount'], x.get('errorCount', 0)) for x in answer} == LINKS[trace - 1][1]
+
+
+def test_a_peer_of_otlp_is_linked(causet, tmp_path):
+    with Server(causet, tmp_path) as server:
+        assert post(server, traces(
+            span(FRONT, 1, 'GET /', start=T0, kind=2), span(FRONT, 2, 'query', parent=1, start=T0 + 1, kind=3,
+                                                            attributes=[text('server.address', 'db.local')], status={'code': 2}),
+            span(FRONT, 3, 'get', parent=1, start=T0 + 2, kind=3, attributes=[text('peer.service', 'cache'), text('server.address', 'x')]),
+            service='front'))[0] == 200
+        _, links = server.get(f'/api/v2/dependencies?endTs={END_MS}&lookback=120000', 'zipkin')
+        assert links == [{'parent': 'front', 'child': 'cache', 'callCount': 1},
+                         {'parent': 'front', 'child': 'db.local', 'callCount': 1, 'errorCount': 1}]
+        # Jaeger counts spans that were sent, each below its parent.
+        assert server.get(f'/api/dependencies?endTs={END_MS}&lookback=120000')[1]['data'] == [
+            {'parent': 'front', 'child': 'front', 'callCount': 2}]
