@@ -165,6 +165,12 @@ static int buckets_add(struct measuring *m, struct tempo_label *labels, size_t n
 	return r;
 }
 
+/* The label of a series that has no others. */
+static struct tempo_label name_of(const struct measuring *m)
+{
+	return (struct tempo_label){SLICE("__name__"), value_text(m->root->columns[1].name)};
+}
+
 static int on_row(void *context, const struct value *values, const double *plus_minus, size_t n)
 {
 	struct measuring *m = context;
@@ -182,8 +188,7 @@ static int on_row(void *context, const struct value *values, const double *plus_
 	if (a && a->kind == AGG_HISTOGRAM)
 		return buckets_add(m, labels, label_n, values[0].i, v);
 	if (label_n == 0)
-		labels[label_n++] = (struct tempo_label){SLICE("__name__"),
-							 value_text(m->root->columns[n - 1].name)};
+		labels[label_n++] = name_of(m);
 	return add(m, labels, label_n, values[0].i, v);
 }
 
@@ -411,6 +416,30 @@ static int slices_run(struct measuring *m, struct error *error)
 	return r == 0 ? zeros_add(m, &steps, error) : r;
 }
 
+/* A count that is not grouped is there, and 0, where nothing was found. */
+static int nothing_add(struct measuring *m, struct error *error)
+{
+	const struct plan_aggregate *a = aggregate_of(m);
+	const struct plan_range *range = &m->t.job->request.range;
+	struct tempo_label label;
+	struct series_steps steps = {0};
+	int r = 0;
+
+	if (m->out.n > 0 || m->root->op != PLAN_SERIES || m->key_n > 0 || !a ||
+	    m->series->series.topk || (a->kind != AGG_RATE && a->kind != AGG_COUNT))
+		return 0;
+	label = name_of(m);
+	if (m->instant)
+		return tempo_series_add(&m->out, &label, 1, 0, 0);
+	if (!range->from_ns || !range->to_ns || step_of(m) <= 0)
+		return 0;
+	r = series_steps_cut(&steps, *range, step_of(m), error);
+	if (r == 0 && steps.n > 0)
+		r = tempo_series_add(&m->out, &label, 1, steps.from_ns, 0);
+	return r == 0 ? tempo_series_fill(&m->out, steps.from_ns, steps.step_ns, steps.n, error)
+		      : r;
+}
+
 /* A rate over WHOLE_NS is turned into one over the range that was asked about; what has been
  * computed from it, or compared with it, cannot be. */
 static bool scale_find(struct measuring *m)
@@ -439,6 +468,8 @@ static void measure(struct measuring *m)
 		r = tempo_compare(&m->t, m->root, &m->out, &m->progress, &error);
 	else
 		r = m->t.stream && is_by_step(m) ? slices_run(m, &error) : whole_run(m, &error);
+	if (r == 0 && m->root->op != PLAN_COMPARE)
+		r = nothing_add(m, &error);
 	if (r == 0 && m->root->op != PLAN_COMPARE && m->exemplars && !m->instant)
 		r = exemplars_add(m, &error);
 	m->progress.done = m->progress.all;

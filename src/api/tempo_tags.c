@@ -343,9 +343,11 @@ static void put_second(struct listing *l, struct tempo_message *m, bool fresh)
 	message_list_end(m);
 }
 
-/* Version 1 knows no scopes. */
+/* Version 1 knows no scopes, and what is no attribute only where it is asked for. */
 static void put_first(struct listing *l, struct tempo_message *m, bool fresh)
 {
+	for (size_t i = 0; l->asked->scopes == 0 && i < ARRAY_SIZE(intrinsics); i++)
+		key_add(l, SCOPE_SPAN, slice_cstr(intrinsics[i]));
 	for (int scope = 0; scope < SCOPES; scope++)
 		for (size_t i = 0; scope != SCOPE_SPAN && i < l->keys[scope].n; i++)
 			key_add(l, SCOPE_SPAN, l->keys[scope].rows[i].name);

@@ -182,7 +182,27 @@ static bool has_prefix(struct slice tag)
 	return false;
 }
 
-/* Version 1 knows attributes of any scope alone; what is no name by itself is tried in quotes. */
+/* Version 1 knows attributes of any scope, and a few names for what is none. */
+static bool first_word(struct slice tag, struct slice *ret_field)
+{
+	static const char *const fields[][2] = {
+		{"name", "name"},
+		{"root.name", "rootName"},
+		{"root.service.name", "rootServiceName"},
+		{"rootServiceName", "rootServiceName"},
+		{"rootName", "rootName"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (slice_eq(tag, slice_cstr(fields[i][0]))) {
+			*ret_field = slice_cstr(fields[i][1]);
+			return true;
+		}
+	return false;
+}
+
+/* What is no name by itself is tried in quotes, as all of version 1 is: there `kind` is an
+ * attribute. */
 static int question_prepare(struct listing *l, struct slice tag)
 {
 	struct slice of = tempo_without_hints(l->t.job->request.text);
@@ -191,9 +211,9 @@ static int question_prepare(struct listing *l, struct slice tag)
 	if (of.n == 0 || tempo_query_prepare(&l->t, of) < 0 || query_results(l->t.query) != 1 ||
 	    query_plan(l->t.query, 0)->root->op != PLAN_SPANSET)
 		of = SLICE("{}");
-	if (l->second || has_prefix(tag))
+	if (l->second || has_prefix(tag) || first_word(tag, &tag)) {
 		r = group_prepare(l, of, tag, false);
-	if (r == -EINVAL && !l->second && !has_prefix(tag)) {
+	} else {
 		struct buffer dotted = {0};
 		struct slice kept;
 
@@ -205,7 +225,6 @@ static int question_prepare(struct listing *l, struct slice tag)
 		if (!kept.p)
 			return -ENOMEM;
 		tag = kept;
-		r = group_prepare(l, of, tag, false);
 	}
 	if (r == -EINVAL)
 		r = group_prepare(l, of, tag, true);
@@ -218,11 +237,15 @@ struct asked {
 	bool second;
 };
 
-/* What TraceQL has words for is listed whole. */
+/* What TraceQL has words for is listed whole; version 1 has one name for it, and takes the others
+ * for attributes. */
 static bool listed_whole(struct listing *l, struct slice tag)
 {
-	bool status = slice_eq(tag, SLICE("status")) || slice_eq(tag, SLICE("span:status"));
-	bool kind = slice_eq(tag, SLICE("kind")) || slice_eq(tag, SLICE("span:kind"));
+	bool status =
+		l->second ? slice_eq(tag, SLICE("status")) || slice_eq(tag, SLICE("span:status"))
+			  : slice_eq(tag, SLICE("status.code"));
+	bool kind =
+		l->second && (slice_eq(tag, SLICE("kind")) || slice_eq(tag, SLICE("span:kind")));
 
 	if (!status && !kind)
 		return false;
