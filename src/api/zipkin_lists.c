@@ -83,7 +83,7 @@ void zipkin_services(struct http_request *req, struct api *api)
 static void span_names_work(struct http_request *req, struct api *api)
 {
 	struct service_list list;
-	const struct service_summary *found = NULL;
+	const struct service_summary *found;
 	struct slice service;
 	int r;
 
@@ -94,9 +94,7 @@ static void span_names_work(struct http_request *req, struct api *api)
 		api_fail_errno(req, r);
 		return;
 	}
-	for (size_t i = 0; i < list.n; i++)
-		if (service.n > 0 && slice_eq(list.rows[i].name, service))
-			found = &list.rows[i];
+	found = zipkin_service(&list, service);
 	reply_names(req, found ? found->operations : NULL, found ? found->operation_n : 0);
 	service_list_done(&list);
 }
@@ -153,6 +151,16 @@ static int remotes_take(void *context, const struct trace_summary *summary, stru
 	return r->failed ? -ENOMEM : 0;
 }
 
+static int service_respell(struct http_request *req, struct api *api, struct slice *service)
+{
+	struct zipkin_question q = {.service = *service};
+	int r = zipkin_question_respell(&q, api->store, &req->arena);
+
+	if (r > 0)
+		*service = q.service;
+	return r < 0 ? r : 0;
+}
+
 static void remote_work(struct http_request *req, struct api *api)
 {
 	struct remotes *remotes = arena_zalloc(&req->arena, 1, sizeof(*remotes));
@@ -166,6 +174,11 @@ static void remote_work(struct http_request *req, struct api *api)
 	remotes->req = req;
 	if (!service_get(req, &remotes->service))
 		return;
+	r = service_respell(req, api, &remotes->service);
+	if (r < 0) {
+		api_fail_errno(req, r);
+		return;
+	}
 	r = trace_pick(&(struct trace_pick){.store = api->store,
 					    .query = {.service = remotes->service},
 					    .limit = REMOTE_TRACES,

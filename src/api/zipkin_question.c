@@ -148,6 +148,84 @@ int zipkin_question_parse(struct http_request *req, int64_t now_ns,
 	return 0;
 }
 
+/* --- names in another case --- */
+
+/* The first name that is the asked one but for case, the same one if it is among them. */
+static struct slice spelling_find(const struct slice *names, size_t n, struct slice asked)
+{
+	struct slice found = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		if (slice_eq(names[i], asked))
+			return names[i];
+		if (found.n == 0 && slice_eq_nocase(names[i], asked))
+			found = names[i];
+	}
+	return found;
+}
+
+const struct service_summary *zipkin_service(const struct service_list *list, struct slice asked)
+{
+	const struct service_summary *found = NULL;
+
+	for (size_t i = 0; i < list->n && asked.n > 0; i++) {
+		if (slice_eq(list->rows[i].name, asked))
+			return &list->rows[i];
+		if (!found && slice_eq_nocase(list->rows[i].name, asked))
+			found = &list->rows[i];
+	}
+	return found;
+}
+
+/* 1 when it is spelled otherwise, which is put in its place. */
+static int respell(struct slice *name, struct slice found, struct arena *arena)
+{
+	if (found.n == 0 || slice_eq(*name, found))
+		return 0;
+	found = arena_dup(arena, found);
+	if (!found.p)
+		return -ENOMEM;
+	*name = found;
+	return 1;
+}
+
+static struct slice operation_find(const struct service_list *list,
+				   const struct service_summary *service, struct slice asked)
+{
+	struct slice found = {0};
+
+	if (service)
+		return spelling_find(service->operations, service->operation_n, asked);
+	for (size_t i = 0; i < list->n && !slice_eq(found, asked); i++) {
+		struct slice here =
+			spelling_find(list->rows[i].operations, list->rows[i].operation_n, asked);
+
+		if (found.n == 0 || slice_eq(here, asked))
+			found = here;
+	}
+	return found;
+}
+
+int zipkin_question_respell(struct zipkin_question *q, struct store *store, struct arena *arena)
+{
+	const struct service_summary *service;
+	struct service_list list;
+	int changed = 0, r = 0;
+
+	if (q->service.n == 0 && q->name.n == 0)
+		return 0;
+	r = store_services(store, &list);
+	if (r < 0)
+		return r;
+	service = zipkin_service(&list, q->service);
+	if (service)
+		r = changed = respell(&q->service, service->name, arena);
+	if (r >= 0 && q->name.n > 0 && (service || q->service.n == 0))
+		r = respell(&q->name, operation_find(&list, service, q->name), arena);
+	service_list_done(&list);
+	return r < 0 ? r : r | changed;
+}
+
 /* --- which traces --- */
 
 /* Tags that spans born elsewhere have in Zipkin's eyes only. */
@@ -224,7 +302,7 @@ static void seek(struct seeking *s, const struct zipkin_span *span)
 	if (q->service.n && !slice_eq(q->service, span->local.service))
 		return;
 	s->service = true;
-	s->remote |= q->remote.n == 0 || slice_eq(q->remote, span->remote.service);
+	s->remote |= q->remote.n == 0 || slice_eq_nocase(q->remote, span->remote.service);
 	s->name |= q->name.n == 0 || slice_eq(q->name, span->name);
 	s->duration |= span->duration_us >= q->min_us &&
 		       (q->max_us == 0 || span->duration_us <= q->max_us);

@@ -33,6 +33,14 @@ int zipkin_question_parse(struct http_request *req, int64_t now_ns,
 int zipkin_window_parse(struct http_request *req, int64_t now_ns, bool required,
 			uint64_t *ret_from_us, uint64_t *ret_to_us, struct error *error);
 
+/* Zipkin knows names in lower case alone, here they are kept as they came: the service of this
+ * name, else the first whose name is the same but for the case of ASCII letters, or NULL. */
+const struct service_summary *zipkin_service(const struct service_list *list, struct slice asked);
+
+/* For a question that has found nothing: 1 and the service and name as they are spelled in the
+ * store, in the arena; 0 when they are, or are not known at all; negative errno. */
+int zipkin_question_respell(struct zipkin_question *q, struct store *store, struct arena *arena);
+
 /* What the store may rule out; borrows from the question. */
 struct store_query zipkin_question_query(struct zipkin_question *q);
 

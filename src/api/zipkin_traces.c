@@ -111,6 +111,12 @@ static void traces_work(struct http_request *req, struct api *api)
 		pick.from_ns = (int64_t)s.question.from_us * NS_PER_US;
 		json_begin_array(&s.w);
 		r = trace_pick(&pick, &picked);
+		if (r == 0 && picked.n == 0)
+			r = zipkin_question_respell(&s.question, api->store, &req->arena);
+		if (r > 0) {
+			pick.query = zipkin_question_query(&s.question);
+			r = trace_pick(&pick, &picked);
+		}
 		json_end_array(&s.w);
 	}
 	if (r < 0) {

@@ -73,6 +73,21 @@ def test_lists(shop):
     assert shop.request('/api/v2/autocompleteValues', 'zipkin')[0] == 400
 
 
+@pytest.mark.parametrize('question, found', [
+    ({'serviceName': 'FRONT'}, 'a'), ({'serviceName': 'Front', 'spanName': 'get /'}, 'a'), ({'spanName': 'get /'}, 'a'),
+    ({'spanName': 'ALONE'}, 'b'), ({'serviceName': 'BACK', 'spanName': 'GET /'}, ''), ({'serviceName': 'FRONTS'}, ''),
+    ({'serviceName': 'nobody', 'spanName': 'ALONE'}, ''), ({'remoteServiceName': 'BACK'}, 'a'),
+    ({'serviceName': 'front', 'annotationQuery': 'HTTP.PATH'}, '')])  # tags are not names
+def test_names_are_found_in_any_case(shop, question, found):
+    assert search(shop, **question) == list(found)
+
+
+def test_lists_are_found_in_any_case(shop):
+    assert shop.get('/api/v2/spans?serviceName=BACK', 'zipkin')[1] == ['alone', 'serve']
+    assert shop.get('/api/v2/remoteServices?serviceName=Front', 'zipkin')[1] == ['back']
+    assert shop.get('/api/v2/spans?serviceName=', 'zipkin')[1] == []
+
+
 def test_dependencies_count_errors(shop):
     _, links = shop.get(f'/api/v2/dependencies?endTs={END_MS}&lookback=120000', 'zipkin')
     assert links == [{'parent': 'front', 'child': 'back', 'callCount': 1, 'errorCount': 1}]
