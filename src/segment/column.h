@@ -155,14 +155,13 @@ int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t 
 			     const uint32_t *contexts, uint32_t context_n,
 			     const struct column_range *ranges, size_t range_n, uint64_t *out);
 
-/* Bytes of a block that decoding a part of its values needs: the first `head` of them, and from …
- * to - 1. */
+/* Bytes of a block, from … to - 1: `to` may be behind its end. */
 struct column_need {
-	size_t head, from, to;
+	size_t from, to;
 };
 
-/* What that is for integers and codes; `head`: as many of the block's first bytes as are there.
- * False: all of it, or it cannot be said. */
+/* Those that decoding a part of its integers or codes needs besides its first ones, which are in
+ * `head`.  False: all of it, or it cannot be said. */
 bool column_part_bytes(struct slice head, size_t n, struct column_range part,
 		       struct column_need *ret_need);
 

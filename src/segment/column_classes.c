@@ -368,7 +368,7 @@ int column_symbols_read(const struct column_symbols *s, const struct column_rest
 		return e;
 	if (i + 1 < restarts->n && end == next->at)
 		return memcmp(states, next->states, sizeof(states)) == 0 &&
-				       at == first + next->words * sizeof(uint16_t)
+				       (size_t)(at - first) == next->words * sizeof(uint16_t)
 			       ? 0
 			       : -EBADMSG;
 	if (end < n)

@@ -156,7 +156,7 @@ int column_integers_decode(struct column_codec *c, struct column_reader r, size_
 
 /* --- several parts --- */
 
-/* Classes by context: what stands before the bits, and the bits from one restart to another. */
+/* Classes by context: all that stands before the bits, and the bits from one restart to another. */
 static bool log_bytes(struct column_reader r, const uint8_t *block, size_t n,
 		      struct column_range part, struct column_need *ret_need)
 {
@@ -165,18 +165,18 @@ static bool log_bytes(struct column_reader r, const uint8_t *block, size_t n,
 	struct column_reader escapes;
 	uint64_t model, escaped;
 	uint32_t last;
+	size_t at;
 
 	if (column_restarts_read(&r, COLUMN_LOGM_AT, n, &restarts) < 0 ||
 	    !column_read_varint(&r, &model) || !column_read_varint(&r, &escaped) ||
 	    !column_read_block(&r, escaped, &escapes) || column_symbols_open(&r, n, &symbols) < 0)
 		return false;
 	last = column_restarts_find(&restarts, part.first + part.count - 1) + 1;
-	*ret_need = (struct column_need){.head = (size_t)(r.p - block)};
-	ret_need->from = ret_need->head +
-			 restarts.rows[column_restarts_find(&restarts, part.first)].bits / 8;
-	ret_need->to = last == restarts.n ? SIZE_MAX
-					  : ret_need->head + restarts.rows[last].bits / 8 + 1 +
-						    sizeof(uint64_t);
+	at = (size_t)(r.p - block);
+	ret_need->from = at + restarts.rows[column_restarts_find(&restarts, part.first)].bits / 8;
+	ret_need->to = last == restarts.n
+			       ? SIZE_MAX
+			       : at + restarts.rows[last].bits / 8 + 1 + sizeof(uint64_t);
 	return true;
 }
 
@@ -238,14 +238,17 @@ int column_decode_u64_ranges(struct column_codec *c, struct slice block, size_t 
 	struct column_reader r = column_reader_of(block);
 	uint64_t *whole;
 	size_t at = 0;
+	bool any = false;
 	uint8_t form;
 	int e;
 
-	for (size_t i = 0; i < range_n; at = ranges[i].first + ranges[i].count, i++)
+	for (size_t i = 0; i < range_n; at = ranges[i].first + ranges[i].count, i++) {
 		if (ranges[i].first < at || ranges[i].first > n ||
 		    ranges[i].count > n - ranges[i].first || n > COLUMN_MAX_VALUES)
 			return -EINVAL;
-	if (at == 0)
+		any |= ranges[i].count > 0;
+	}
+	if (!any)
 		return 0;
 	if (!column_read_byte(&r, &form))
 		return -EBADMSG;

@@ -341,10 +341,14 @@ static int read_stretch(struct column_codec *c, struct stretches *s, uint32_t st
 			break; /* it goes on in the next */
 		++*range;
 	}
-	if (e == 0 && at == end &&
-	    (last ? (bit + 7) / 8 != column_left(&s->bits) : bit != from[1].bits))
+	if (e < 0)
+		return e;
+	/* Who has a part of the block alone has no more of its bits than up to the next restart. */
+	if (!last && bit > from[1].bits)
 		return -EBADMSG;
-	return e;
+	if (at == end && (last ? (bit + 7) / 8 != column_left(&s->bits) : bit != from[1].bits))
+		return -EBADMSG;
+	return 0;
 }
 
 int column_log_ranges(struct column_codec *c, struct column_reader *r, size_t n,

@@ -147,7 +147,8 @@ int column_learnt_escapes(const struct column_symbols *s, const struct column_re
 			return -EBADMSG;
 		at++;
 	}
-	if (i + 1 < restarts->n && end == from[1].at && escapes.p != s->escapes.p + from[1].escapes)
+	if (i + 1 < restarts->n && end == from[1].at &&
+	    (size_t)(escapes.p - s->escapes.p) != from[1].escapes)
 		return -EBADMSG;
 	return end == n && column_left(&escapes) > 0 ? -EBADMSG : 0;
 }

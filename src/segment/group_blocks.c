@@ -243,9 +243,7 @@ int group_block_ranges(struct segment_group *g, enum group_block block,
 			continue;
 		if (!column_part_bytes(head, values, ranges[i], &need))
 			return group_block(g, block, values, ret_block);
-		r = group_block_part(g, block, 0, need.head, ret_block);
-		if (r == 0)
-			r = group_block_part(g, block, need.from, need.to, ret_block);
+		r = group_block_part(g, block, need.from, need.to, ret_block);
 	}
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/rng.h"
+#include "core/varint.h"
 #include "segment/column.h"
 
 #define BLOCKS   40
@@ -187,6 +188,52 @@ static void parts_are_decoded_from_restarts(void **state)
 	}
 }
 
+/* A restart says where the bits of the values before it end: who has read them alone has no others.
+ */
+static void a_part_does_not_go_behind_the_next_restart(void **state)
+{
+	enum { MANY = 9000, LAST = 3990 };
+	static int64_t values[MANY];
+	static uint64_t out[MANY];
+	static uint32_t contexts[MANY];
+	static const uint32_t at[] = {4000, 8000};
+	const struct column_range part = {0, LAST};
+	struct column_codec *codec = column_codec_new();
+	struct rng rng = {5};
+	struct buffer block = {0};
+	const uint8_t *p, *end;
+	uint64_t number;
+
+	for (size_t i = 0; i < MANY; i++) {
+		contexts[i] = (uint32_t)rng_below(&rng, 5);
+		values[i] = (int64_t)rng_below(&rng, 100 << contexts[i] * 5);
+	}
+	column_codec_restarts(codec, at, ARRAY_SIZE(at));
+	assert_int_equal(column_encode_i64_in(codec, values, MANY, contexts, 5, &block), 0);
+	assert_int_equal(column_contexts_from(buffer_get(&block), MANY, MANY - 1), 8000);
+	assert_int_equal(column_decode_u64_ranges(codec, buffer_get(&block), MANY, contexts, 5,
+						  &part, 1, out),
+			 0);
+	assert_memory_equal(out, values, LAST * sizeof(*out));
+	/* Form, number of restarts; values, words, escapes, and the bits. */
+	p = (const uint8_t *)block.p + 2;
+	end = p + 40;
+	for (int i = 0; i < 3; i++)
+		p = varint_decode(p, end, &number);
+	varint_decode(p, end, &number);
+	assert_true(number >= 1 << 14 && p[2] > 1); /* of three bytes */
+	block.p[(const char *)p - block.p + 2] = 1;
+	assert_int_equal(column_decode_u64_ranges(codec, buffer_get(&block), MANY, contexts, 5,
+						  &part, 1, out),
+			 -EBADMSG);
+	/* Nothing is decoded for nothing. */
+	assert_int_equal(column_decode_u64_ranges(codec, SLICE("damage"), MANY, contexts, 5,
+						  &(struct column_range){LAST, 0}, 1, out),
+			 0);
+	buffer_done(&block);
+	column_codec_free(codec);
+}
+
 static void tables_are_kept_once(void **state)
 {
 	struct blocks *with = make(STEADY, true), *without = make(STEADY, false);
@@ -271,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_come_back_whole_and_in_parts),
 		cmocka_unit_test(parts_are_decoded_from_restarts),
+		cmocka_unit_test(a_part_does_not_go_behind_the_next_restart),
 		cmocka_unit_test(tables_are_kept_once),
 		cmocka_unit_test(what_changes_is_learnt_again),
 		cmocka_unit_test(names_without_tables_are_learnt_from),
