@@ -129,6 +129,8 @@ int group_parse_directory(struct segment_group *g)
 	if (p < end && *p == DIRECTORY_BY_CHUNK) {
 		g->chunk = BLOCK_CHUNK;
 		p++;
+	} else if (p < end && *p != BLOCK_PIECE_ROWS) {
+		return group_bad(g, "directory"); /* of a kind that is not known */
 	}
 	while (p < end) {
 		struct block_place place;
@@ -256,7 +258,8 @@ int group_fixed_ranges(struct segment_group *g, enum group_block block, size_t w
 	char *to = out;
 	int r = 0;
 
-	if (g->fixed[block].bytes != column_raw_bytes(values, width)) {
+	/* Files of one checksum a block may have others of this size. */
+	if (g->fixed[block].bytes != column_raw_bytes(values, width) || g->chunk == CHUNK_ALL) {
 		r = group_block(g, block, values, &bytes);
 		return r < 0 ? r
 			     : group_decoded(g, block,
