@@ -1,8 +1,10 @@
 /* tests/unit/segment/test_group.c - a part of a group is what the whole of it says. */
 #include "t.h"
 
+#include <errno.h>
+
 #include "base/cleanup.h"
-#include "segment/group.h"
+#include "segment/group_int.h"
 #include "segment_fixture.h"
 
 #define ROWS       6000
@@ -183,6 +185,42 @@ static void few_rows_are_what_all_rows_say(void **state)
 	assert_few_rows(*state, 7, 0);
 }
 
+/* Wrong marks are found by who counts them; who does not gets rows or an error, and no harm. */
+static void marks_that_lie_are_found(void **state)
+{
+	static const uint32_t lies[] = {1, UINT32_MAX, 1000, MARK_ROWS, 1u << 31};
+	struct pile p = {0};
+	struct rng made = {13};
+	struct segment *s;
+
+	pile_add(&p, mixed_keys(&made, LISTS));
+	pile_write(&p, *state, 8, 0);
+	s = pile_open(*state, 8);
+	for (uint32_t i = 0; i < ARRAY_SIZE(lies) * MARK_LANES; i++) {
+		struct segment_group *g;
+		struct group_few few;
+		struct slice name;
+
+		assert_int_equal(group_open_int(s, 0, READ_DIRECTORY, &g), 0);
+		assert_true(marks_of(g->zone->rows) > 1);
+		assert_int_equal(group_need_marks(g), 0);
+		g->marks[1][i % MARK_LANES] += lies[i / MARK_LANES];
+		for (uint32_t row = 0; row < g->zone->rows; row += 500) {
+			int r = group_few_rows(g, &row, 1, &few);
+
+			assert_true(r == 0 || r == -EBADMSG);
+			r = group_row_name(g, row, &name);
+			assert_true(r == 0 || r == -EBADMSG);
+		}
+		assert_int_equal(group_check_marks(g), -EBADMSG);
+		g->marks[1][i % MARK_LANES] -= lies[i / MARK_LANES];
+		assert_int_equal(group_check_marks(g), 0);
+		group_close(g);
+	}
+	segment_unref(s);
+	pile_done(&p);
+}
+
 static void some_rows_are_what_all_rows_say(void **state)
 {
 	assert_parts(*state, 0);
@@ -339,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_rows_are_what_all_rows_say),
 		cmocka_unit_test(few_rows_are_what_all_rows_say),
+		cmocka_unit_test(marks_that_lie_are_found),
 		cmocka_unit_test(bare_rows_are_rows_without_attributes),
 		cmocka_unit_test(values_are_found_where_they_stand),
 	};
