@@ -1,7 +1,9 @@
 /* segment/column_restart.c - places in a block of classes by context where decoding may begin.
  *
- *   restarts   varint restarts (at most 32), then for each: varint values since the one before, /
- * 4; varint words, varint escapes and varint bits since then; u32 state × 4
+ *   restarts   varint restarts (at most 32), then for each:
+ *              - varint values since the one before, divided by 4
+ *              - varint words, varint escapes, varint bits since then
+ *              - u32 state × 4
  *
  * They stand in front of the classes, so that a reader knows which contexts it needs before it has
  * decoded anything.  Who decodes all values verifies them on the way. */

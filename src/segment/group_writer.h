@@ -17,8 +17,8 @@
 
 #define GUESS_BITS 12
 #define GUESSES    (1u << GUESS_BITS)
-/* Rows of a segment's first group, at most: it costs three times what others do, and so many rows
- * tell as much. */
+/* Rows of a segment's first group, at most: they go in two steps and cost more than others, and
+ * more of them tell no more. */
 #define FIRST_ROWS 8192
 
 struct group_row {
