@@ -70,18 +70,23 @@ static inline void query_t_attr(struct batch *b, struct slice word)
 
 	if (value.n && value.p[0] == '[') {
 		struct slice rest = slice_of(value.p + 1, value.n - 2);
-		uint32_t n = 1, first, i = 0;
+		uint32_t n = rest.n > 0, first, i = 0;
 		struct attr a = {.key = batch_string(b, key), .type = VALUE_ARRAY};
 
 		for (size_t k = 0; k < rest.n; k++)
 			n += rest.p[k] == ',';
 		first = batch_nested(b, n);
-		while (rest.p) {
+		while (i < n) {
 			struct slice one = slice_cut(&rest, ',');
-			uint32_t code = batch_string(b, one);
+			struct attr element = {.type = VALUE_STRING};
 
-			b->nested[first + i] = (struct attr){.type = VALUE_STRING};
-			b->nested[first + i++].string = code;
+			if (query_t_number(one, &number)) {
+				element.type = VALUE_INT;
+				element.integer = number;
+			} else {
+				element.string = batch_string(b, one);
+			}
+			b->nested[first + i++] = element;
 		}
 		a.children = (struct value_range){first, n};
 		batch_attr(b, a);
