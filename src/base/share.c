@@ -135,7 +135,8 @@ size_t share_watch(struct share *s, const char *name, bool tells)
 			thread_watch(s, entry->d_name, name, tells);
 	if (dir)
 		closedir(dir);
-	s->told |= tells && s->watched_n > before;
+	if (tells && s->watched_n > before)
+		s->told = true;
 	return s->watched_n - before;
 }
 

@@ -44,12 +44,12 @@ struct share {
 	_Atomic int64_t looked_ns;
 	_Atomic int64_t light_ns;          /* when a question was at work that had taken little */
 	_Atomic uint64_t waits, waited_ns; /* of questions, ever */
-	atomic_flag looking;               /* guards what follows but the count */
+	atomic_flag looking;               /* guards what follows but the last two */
 	/* Of lately, ever less of what is longer ago; processor time of threads that tell. */
 	int64_t recent_ns, recent_told_ns;
-	bool told; /* some thread tells */
 	struct share_watched watched[SHARE_WATCHED_MOST];
 	_Atomic size_t watched_n;
+	_Atomic bool told; /* some thread tells; set while others may look */
 };
 
 /* `milli` thousandths of a processor; nothing is watched, so nothing is limited. */
