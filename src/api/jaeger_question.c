@@ -102,7 +102,8 @@ static bool service_fits(const struct jaeger_question *q, struct slice service)
 void jaeger_question_pick(struct jaeger_question *q, struct trace_pick *pick)
 {
 	struct store_query query = {
-		.service = service_fits(q, slice_of(NULL, 0)) ? slice_of(NULL, 0) : q->service,
+		.service = q->service,
+		.unnamed = slice_eq(q->service, SLICE(JAEGER_UNNAMED)),
 		.operation = q->operation,
 		.min_duration_ns = q->min_ns,
 		.span_min_ns = q->min_ns,

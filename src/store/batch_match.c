@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/attr_text.h"
+#include "store/summary.h"
 
 #define WORD_BITS 64
 
@@ -31,11 +32,6 @@ static bool resource_has(const struct batch *b, const struct resource *r,
 	const struct attr *a = batch_attr_find(b, r->attrs, tag->key);
 
 	return a && attr_has(b, a, tag->value);
-}
-
-static bool resource_is_of(const struct batch *b, const struct resource *r, struct slice service)
-{
-	return slice_eq(batch_attr_text(b, r->attrs, SLICE("service.name")), service);
 }
 
 static void bit_set(uint64_t *words, size_t bit)
@@ -63,7 +59,9 @@ static int resources_ask(struct batch_match *m)
 	for (size_t i = 0; i < b->resource_n; i++) {
 		uint64_t *words = m->resources + i * m->words;
 
-		if (q->service.n && !resource_is_of(b, &b->resources[i], q->service))
+		if (query_asks_service(q) &&
+		    !query_takes_service(
+			    q, batch_attr_text(b, b->resources[i].attrs, SLICE("service.name"))))
 			continue;
 		bit_set(words, 0);
 		any = true;

@@ -84,7 +84,9 @@ static int look_for_spans(struct heading *x)
 	for (uint32_t i = x->mark.batches; r == 0 && i-- > 0;) {
 		const struct batch *b = runs_batch(&x->head->runs, i);
 
-		r = batch_match_ask(&match, x->f->query, b);
+		r = leash_check(); /* looking up texts takes as long as looking at rows */
+		if (r == 0)
+			r = batch_match_ask(&match, x->f->query, b);
 		if (r > 0)
 			r = look_into_batch(x, b, &match);
 	}

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "store/attr_text.h"
 #include "store/match_value.h"
+#include "store/summary.h"
 
 #define MANY_SHAPES 1024       /* of a group */
 #define ABSENT      UINT32_MAX /* a string code: not in this segment */
@@ -115,7 +116,7 @@ static bool resource_matches(const struct match *m, uint32_t resource)
 {
 	const struct store_query *q = m->query;
 
-	if (q->service.n && !slice_eq(tables_service(m->tables, resource), q->service))
+	if (!query_takes_service(q, tables_service(m->tables, resource)))
 		return false;
 	return !q->owner.n ||
 	       slice_eq(tables_text(m->tables, tables_owner(m->tables, resource)), q->owner);

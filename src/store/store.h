@@ -84,6 +84,7 @@ enum store_order { STORE_NEWEST, STORE_SLOWEST };
 /* What a search asks for; an empty or zero field asks nothing. */
 struct store_query {
 	struct slice service;   /* some span has this service … */
+	bool unnamed;           /* … or none: it was not said, or is empty … */
 	struct slice operation; /* … and this name (the same span) */
 	struct slice owner;
 	const struct store_tag {

@@ -95,7 +95,7 @@ static uint64_t took_ns(const struct event *e)
 
 static bool block_matches(const struct batch *b, const struct event *e, const struct store_query *q)
 {
-	if (q->service.n && !slice_eq(batch_service(b, e), q->service))
+	if (!query_takes_service(q, batch_service(b, e)))
 		return false;
 	if (q->operation.n && !slice_eq(batch_text(b, e->name), q->operation))
 		return false;
@@ -112,8 +112,8 @@ static bool block_matches(const struct batch *b, const struct event *e, const st
 
 bool query_asks_spans(const struct store_query *q)
 {
-	return q->service.n || q->operation.n || q->owner.n || q->tag_n > 0 || q->span_min_ns ||
-	       q->span_max_ns;
+	return query_asks_service(q) || q->operation.n || q->owner.n || q->tag_n > 0 ||
+	       q->span_min_ns || q->span_max_ns;
 }
 
 void trace_fold_begin(struct trace_fold *f, const struct store_query *q)

@@ -19,6 +19,18 @@ struct event_ref trace_root(const struct event_ref *refs, size_t n);
 /* Does the row say that its span failed? */
 bool event_failed(const struct event *e);
 
+/* Does the query ask for a service, and is it this one? */
+static inline bool query_asks_service(const struct store_query *q)
+{
+	return q->service.n > 0 || q->unnamed;
+}
+
+static inline bool query_takes_service(const struct store_query *q, struct slice service)
+{
+	return !query_asks_service(q) || (q->unnamed && service.n == 0) ||
+	       (q->service.n > 0 && slice_eq(q->service, service));
+}
+
 /* Does the query ask anything of spans at all? */
 bool query_asks_spans(const struct store_query *query);
 

@@ -25,7 +25,7 @@ static struct attr_range some_attrs(struct batch *b, struct rng *rng, uint64_t m
 	struct attr_range range = {(uint32_t)b->attr_n, 0};
 
 	for (uint64_t n = rng_below(rng, most); n > 0; n--)
-		switch (rng_below(rng, 5)) {
+		switch (rng_below(rng, 6)) {
 		case 0:
 			batch_attr_int(b, some_text(rng), (int64_t)rng_below(rng, 9));
 			break;
@@ -35,6 +35,22 @@ static struct attr_range some_attrs(struct batch *b, struct rng *rng, uint64_t m
 		case 2:
 			batch_attr_bool(b, some_text(rng), true);
 			break;
+		case 3: { /* a list, perhaps empty */
+			uint32_t count = (uint32_t)rng_below(rng, 3),
+				 first = batch_nested(b, count);
+
+			for (uint32_t i = 0; i < count; i++) {
+				uint32_t code = batch_string(b, some_text(rng));
+
+				b->nested[first + i] =
+					i ? (struct attr){.type = VALUE_INT, .integer = 7}
+					  : (struct attr){.type = VALUE_STRING, .string = code};
+			}
+			batch_attr(b, (struct attr){.key = batch_string(b, some_text(rng)),
+						    .type = VALUE_ARRAY,
+						    .children = {first, count}});
+			break;
+		}
 		default: /* also the empty text, and keys that stand twice */
 			batch_attr_string(b, rng_below(rng, 9) ? some_text(rng) : SLICE(""),
 					  rng_below(rng, 5) ? some_text(rng) : SLICE(""));
@@ -78,6 +94,7 @@ static struct store_query some_question(struct rng *rng, struct store_tag *tags)
 
 	do {
 		q.service = rng_below(rng, 4) ? SLICE("") : some_text(rng);
+		q.unnamed = rng_below(rng, 8) == 0;
 		q.operation = rng_below(rng, 4) ? SLICE("") : some_text(rng);
 		q.owner = rng_below(rng, 8) ? SLICE("") : some_text(rng);
 		q.span_min_ns = rng_below(rng, 4) ? 0 : (int64_t)rng_below(rng, 90);

@@ -35,6 +35,26 @@ static const char *const services[] = {"front", "back", "db", ""};
 static const char *const names[] = {"get", "put", "GET /", "list things"};
 static const char *const colours[] = {"red", "green", "blue", "", "true", "7", "1.5"};
 
+/* Texts, a number and a truth; perhaps none of them. */
+static void add_list(struct batch *b, struct rng *rng, struct slice key)
+{
+	uint32_t count = (uint32_t)rng_below(rng, 4), first = batch_nested(b, count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t code = batch_string(b, slice_cstr(colours[rng_below(rng, 7)]));
+		struct attr a = {.type = VALUE_STRING, .string = code};
+
+		if (rng_below(rng, 4) == 0)
+			a = (struct attr){.type = VALUE_INT, .integer = 7};
+		else if (rng_below(rng, 4) == 0)
+			a = (struct attr){.type = VALUE_BOOL, .boolean = true};
+		b->nested[first + i] = a;
+	}
+	batch_attr(b, (struct attr){.key = batch_string(b, key),
+				    .type = VALUE_ARRAY,
+				    .children = {first, count}});
+}
+
 static void add_attr(struct batch *b, struct rng *rng)
 {
 	char text[64];
@@ -59,10 +79,16 @@ static void add_attr(struct batch *b, struct rng *rng)
 		batch_attr_bool(b, SLICE("flag"), rng_below(rng, 2));
 		break;
 	case 6: /* one key with many types */
-		if (rng_below(rng, 2))
+		switch (rng_below(rng, 3)) {
+		case 0:
 			batch_attr_int(b, SLICE("colour"), (int64_t)rng_below(rng, 9));
-		else
+			break;
+		case 1:
 			batch_attr_bool(b, SLICE("colour"), true);
+			break;
+		default:
+			add_list(b, rng, rng_below(rng, 2) ? SLICE("colour") : SLICE("n"));
+		}
 		break;
 	default: /* a key of many */
 		snprintf(text, sizeof(text), "key%llu", (unsigned long long)rng_below(rng, 40));
@@ -125,8 +151,9 @@ static struct batch *random_rows(struct rng *rng, uint32_t traces, uint32_t rows
 		struct attr_range attrs = {(uint32_t)b->attr_n, 0};
 		uint32_t at;
 
-		batch_attr_string(b, SLICE("service.name"),
-				  slice_cstr(services[rng_below(rng, 4)]));
+		if (rng_below(rng, 6))
+			batch_attr_string(b, SLICE("service.name"),
+					  slice_cstr(services[rng_below(rng, 4)]));
 		if (rng_below(rng, 2)) /* what a span may have, too */
 			batch_attr_string(b, SLICE("colour"),
 					  slice_cstr(colours[rng_below(rng, 3)]));
@@ -368,6 +395,7 @@ static void ask(struct world *w, struct rng *rng)
 		q.order = STORE_SLOWEST;
 	if (rng_below(rng, 4) == 0)
 		q.service = slice_cstr(services[rng_below(rng, 3)]);
+	q.unnamed = rng_below(rng, 9) == 0;
 	if (rng_below(rng, 4) == 0)
 		q.operation = some_name(w, rng);
 	if (rng_below(rng, 8) == 0)
