@@ -130,7 +130,8 @@ static bool bound_read(struct http_request *req, const char *name, const char *o
 		http_reply_text(req, 400, "invalid %s: a duration such as 100ms is wanted", name);
 		return false;
 	}
-	bound_put(out, op, ns);
+	if (ns > 0) /* 0 is no bound */
+		bound_put(out, op, ns);
 	*ret_ns = ns;
 	return true;
 }
