@@ -60,13 +60,14 @@ struct counting {
 static int count_span(void *context, const struct span_seen *span)
 {
 	struct counting *c = context;
+	struct slice child = span->service.n ? span->service : c->tally->unnamed,
+		     parent = span->parent_service.n ? span->parent_service : c->tally->unnamed;
 
-	if (!span->has_parent || span->service.n == 0 || span->parent_service.n == 0)
+	if (!span->has_parent || child.n == 0 || parent.n == 0)
 		return 0;
 	if (c->counts && !c->counts(span))
 		return 0;
-	return call_tally_add(c->tally, span->parent_service, span->service,
-			      span->status == STATUS_ERROR);
+	return call_tally_add(c->tally, parent, child, span->status == STATUS_ERROR);
 }
 
 static int by_name(const void *a, const void *b)

@@ -19,6 +19,9 @@ struct call_tally {
 	size_t n, capacity;
 	struct map by_name;
 	struct arena arena;
+	/* What a service without a name is called; empty: calls from and to it do not count.  Set
+	 * behind call_tally_init(). */
+	struct slice unnamed;
 };
 
 void call_tally_init(struct call_tally *t);

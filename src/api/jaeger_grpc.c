@@ -46,14 +46,14 @@ static void services_work(struct http_request *req, struct api *api)
 {
 	struct service_list list;
 	struct buffer out = {0};
-	int r = store_services(api->store, &list);
+	int r = jaeger_service_list(api->store, &list);
 
 	if (r < 0) {
 		api_fail_errno(req, r);
 		return;
 	}
 	for (size_t i = 0; i < list.n; i++)
-		pb_put_bytes(&out, 1, jaeger_service_name(&list.rows[i]));
+		pb_put_bytes(&out, 1, list.rows[i].name);
 	service_list_done(&list);
 	reply(req, &out);
 }
@@ -99,7 +99,7 @@ static void operations_work(struct http_request *req, struct api *api)
 		api_fail(req, 400, "the request is not well-formed protobuf");
 		return;
 	}
-	r = store_services(api->store, &list);
+	r = jaeger_service_list(api->store, &list);
 	if (r < 0) {
 		api_fail_errno(req, r);
 		return;
@@ -128,6 +128,7 @@ static void dependencies_work(struct http_request *req, struct api *api)
 		return;
 	}
 	call_tally_init(&tally);
+	tally.unnamed = SLICE(JAEGER_UNNAMED);
 	r = call_tally_store(&tally, api->store, MAX(from_ns, (int64_t)0), to_ns, NULL);
 	for (size_t i = 0; r == 0 && i < tally.n; i++) {
 		size_t begun = pb_begin(&out, 1);

@@ -7,17 +7,10 @@
 #include "api/jaeger_answer.h"
 #include "api/jaeger_operations.h"
 #include "api/jaeger_question.h"
-#include "api/service_lists.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
 
 #define LOOKBACK_MS 86400000 /* of dependencies, when not said */
-
-static bool put_service(const struct service_summary *service, struct json_writer *w)
-{
-	json_put_string(w, jaeger_service_name(service));
-	return true;
-}
 
 static void services_work(struct http_request *req, struct api *api)
 {
@@ -26,7 +19,7 @@ static void services_work(struct http_request *req, struct api *api)
 	int64_t n;
 
 	jaeger_begin(&w);
-	n = service_lists_put(api->store, put_service, &w);
+	n = jaeger_service_list_put(api->store, &w);
 	if (n < 0) {
 		buffer_done(&out);
 		jaeger_fail_errno(req, (int)n);
@@ -56,7 +49,7 @@ static void names_work(struct http_request *req, struct api *api)
 		return;
 	}
 	if (r == 0)
-		r = store_services(api->store, &list);
+		r = jaeger_service_list(api->store, &list);
 	if (r < 0) {
 		jaeger_fail_errno(req, r);
 		return;
@@ -97,7 +90,7 @@ static void operations_work(struct http_request *req, struct api *api)
 	if (r > 0)
 		r = http_query_get(req, "spanKind", &kind);
 	if (r >= 0)
-		r = store_services(api->store, &list);
+		r = jaeger_service_list(api->store, &list);
 	if (r < 0) {
 		jaeger_fail_errno(req, r);
 		return;
@@ -167,6 +160,7 @@ static void dependencies_work(struct http_request *req, struct api *api)
 		service = slice_of(NULL, 0);
 	end = MIN(end, most);
 	call_tally_init(&tally);
+	tally.unnamed = SLICE(JAEGER_UNNAMED);
 	r = call_tally_store(&tally, api->store, (int64_t)(end - MIN(lookback, end)) * NS_PER_MS,
 			     (int64_t)end * NS_PER_MS + 1, NULL);
 	if (r < 0) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "api/jaeger_answer.h"
+#include "api/jaeger_operations.h"
 #include "api/jaeger_question.h"
 #include "api/span_rates.h"
 #include "base/cleanup.h"
@@ -139,6 +140,7 @@ static int parse(struct http_request *req, enum metric metric, struct question *
 	if (q->rates.kinds == 0)
 		q->rates.kinds = service_kind_bit(KIND_SERVER);
 	q->rates.services = q->services;
+	q->rates.unnamed = SLICE(JAEGER_UNNAMED);
 	return steps_of(q, error);
 }
 

@@ -1,4 +1,5 @@
-/* api/jaeger_operations.h - a service's operations as {"name":…,"spanKind":…}. */
+/* api/jaeger_operations.h - services by the names that Jaeger gives them, and their operations as
+ * {"name":…,"spanKind":…}. */
 #ifndef CAUSET_API_JAEGER_OPERATIONS_H
 #define CAUSET_API_JAEGER_OPERATIONS_H
 
@@ -8,10 +9,20 @@
 /* What Jaeger calls the service of spans that have not said theirs. */
 #define JAEGER_UNNAMED "missing-service-name"
 
-/* The name by which Jaeger's clients know the service. */
-struct slice jaeger_service_name(const struct service_summary *service);
+/* The name by which Jaeger's clients know a service. */
+static inline struct slice jaeger_service_name(struct slice name)
+{
+	return name.n > 0 ? name : SLICE(JAEGER_UNNAMED);
+}
 
-/* The same the other way.  NULL when there is none of that name. */
+/* What store_services() gives, by these names: sorted, each once, also where some spans are of a
+ * service that is really called so. */
+int jaeger_service_list(struct store *store, struct service_list *ret_list);
+
+/* Their names as [ … ].  How many there are, or a negative errno: then nothing was written. */
+int64_t jaeger_service_list_put(struct store *store, struct json_writer *w);
+
+/* One of those.  NULL when there is none of that name. */
 const struct service_summary *service_find(const struct service_list *list, struct slice name);
 
 /* Calls `each` for every operation and kind (a name that spans of two kinds have comes twice) that

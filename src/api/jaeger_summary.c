@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "api/jaeger_operations.h"
 #include "api/plain.h"
 #include "base/cleanup.h"
 #include "wire/protobuf.h"
@@ -124,7 +125,7 @@ void jaeger_summary_put(struct json_writer *w, const struct jaeger_summary *s)
 	json_put_name(w, "traceId");
 	json_put_hex(w, s->id.b, sizeof(s->id.b));
 	json_put_name(w, "rootServiceName");
-	json_put_string(w, s->root_service);
+	json_put_string(w, jaeger_service_name(s->root_service));
 	json_put_name(w, "rootOperationName");
 	json_put_string(w, s->root_operation);
 	json_put_name(w, "minStartTimeUnixNano");
@@ -139,7 +140,7 @@ void jaeger_summary_put(struct json_writer *w, const struct jaeger_summary *s)
 	for (size_t i = 0; i < s->service_n; i++) {
 		json_begin_object(w);
 		json_put_name(w, "name");
-		json_put_string(w, s->services[i].name);
+		json_put_string(w, jaeger_service_name(s->services[i].name));
 		put_count(w, "spanCount", s->services[i].spans);
 		put_count(w, "errorSpanCount", s->services[i].errors);
 		json_end_object(w);
@@ -155,7 +156,7 @@ void jaeger_summary_put_proto(struct buffer *out, const struct jaeger_summary *s
 
 	trace_id_format(s->id, id);
 	pb_put_bytes(out, 1, slice_cstr(id));
-	pb_put_bytes(out, 2, s->root_service);
+	pb_put_bytes(out, 2, jaeger_service_name(s->root_service));
 	pb_put_bytes(out, 3, s->root_operation);
 	pb_put_fixed64(out, 4, s->start_ns);
 	pb_put_fixed64(out, 5, s->end_ns);
@@ -165,7 +166,7 @@ void jaeger_summary_put_proto(struct buffer *out, const struct jaeger_summary *s
 	for (size_t i = 0; i < s->service_n; i++) {
 		size_t service = pb_begin(out, 9);
 
-		pb_put_bytes(out, 1, s->services[i].name);
+		pb_put_bytes(out, 1, jaeger_service_name(s->services[i].name));
 		pb_put_varint(out, 2, s->services[i].spans);
 		pb_put_varint(out, 3, s->services[i].errors);
 		pb_end(out, service);

@@ -11,7 +11,6 @@
 #include "api/jaeger_summary.h"
 #include "api/jaeger_v3_question.h"
 #include "api/plain.h"
-#include "api/service_lists.h"
 #include "base/cleanup.h"
 #include "core/clock.h"
 #include "wire/otlp_json.h"
@@ -59,12 +58,6 @@ static void fail_errno(struct http_request *req, int error)
 		fail(req, 500, "%s", strerror(-error));
 }
 
-static bool put_service(const struct service_summary *service, struct json_writer *w)
-{
-	json_put_string(w, jaeger_service_name(service));
-	return true;
-}
-
 static void services_work(struct http_request *req, struct api *api)
 {
 	struct buffer out = {0};
@@ -73,7 +66,7 @@ static void services_work(struct http_request *req, struct api *api)
 
 	json_begin_object(&w);
 	json_put_name(&w, "services");
-	n = service_lists_put(api->store, put_service, &w);
+	n = jaeger_service_list_put(api->store, &w);
 	if (n < 0) {
 		buffer_done(&out);
 		fail_errno(req, (int)n);
@@ -111,7 +104,7 @@ static void operations_work(struct http_request *req, struct api *api)
 		return;
 	}
 	if (r >= 0)
-		r = store_services(api->store, &list);
+		r = jaeger_service_list(api->store, &list);
 	if (r < 0) {
 		fail_errno(req, r);
 		return;
@@ -269,7 +262,6 @@ void jaeger_v3_summaries(struct http_request *req, struct api *api)
 	api_work(req, summaries_work);
 }
 
-/* Start and end are hints where a trace may lie; it is found without them. */
 /* Hints where a trace may lie, and whether it is to be as it came, which it always is: not needed,
  * but not to be wrong. */
 static bool hints_are_fine(struct http_request *req)
@@ -361,6 +353,7 @@ static void dependencies_work(struct http_request *req, struct api *api)
 	    moment_get(req, "endTime", "end_time", &to_ns) < 0)
 		return;
 	call_tally_init(&tally);
+	tally.unnamed = SLICE(JAEGER_UNNAMED);
 	r = call_tally_store(&tally, api->store, from_ns, to_ns, NULL);
 	if (r < 0) {
 		fail_errno(req, r);

@@ -69,12 +69,17 @@ static size_t bin_of(uint64_t duration_ns)
 	return bin < RATES_BINS ? (size_t)bin : RATES_BINS - 1;
 }
 
+static struct slice service_of(const struct span_rates *r, const struct span_seen *s)
+{
+	return s->service.n > 0 ? s->service : r->unnamed;
+}
+
 static bool is_asked(const struct span_rates *r, const struct span_seen *s)
 {
 	if (!s->ended || !(r->kinds & service_kind_bit(s->kind)))
 		return false;
 	for (size_t i = 0; i < r->service_n; i++)
-		if (slice_eq(r->services[i], s->service))
+		if (slice_eq(r->services[i], service_of(r, s)))
 			return true;
 	return false;
 }
@@ -91,7 +96,7 @@ static int count_span(void *context, const struct span_seen *s)
 	if (end < (uint64_t)r->from_ns ||
 	    (end - (uint64_t)r->from_ns) / (uint64_t)r->step_ns >= r->steps || !is_asked(r, s))
 		return 0;
-	error = row_of(r, s->service, r->by_operation ? s->name : slice_of(NULL, 0), &row);
+	error = row_of(r, service_of(r, s), r->by_operation ? s->name : slice_of(NULL, 0), &row);
 	if (error < 0)
 		return error;
 	cell = &row->cells[(end - (uint64_t)r->from_ns) / (uint64_t)r->step_ns];

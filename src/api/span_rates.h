@@ -30,7 +30,8 @@ struct span_rates {
 	size_t steps;
 	const struct slice *services;
 	size_t service_n;
-	uint32_t kinds; /* bits, as service_summary.kinds */
+	struct slice unnamed; /* what a service without a name is called */
+	uint32_t kinds;       /* bits, as service_summary.kinds */
 	bool by_operation;
 	/* The answer. */
 	struct rate_series *rows;

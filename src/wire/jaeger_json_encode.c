@@ -190,15 +190,10 @@ static uint32_t process_of(struct jaeger_writer *j, struct event_ref ref)
 static void put_process(struct json_writer *w, const struct batch *b, struct attr_range attrs,
 			struct slice unnamed)
 {
-	const struct attr *service = NULL;
+	const struct attr *service = batch_attr_find(b, attrs, SLICE("service.name"));
 
-	for (uint32_t i = 0; i < attrs.count && !service; i++) {
-		const struct attr *a = &b->attrs[attrs.first + i];
-
-		if (a->type == VALUE_STRING && a->string &&
-		    slice_eq(batch_text(b, a->key), SLICE("service.name")))
-			service = a;
-	}
+	if (service && (service->type != VALUE_STRING || service->string == 0))
+		service = NULL; /* as batch_service() has it */
 	json_begin_object(w);
 	json_put_name(w, "serviceName");
 	json_put_string(w, service ? batch_text(b, service->string) : unnamed);

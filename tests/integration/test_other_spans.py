@@ -1,6 +1,7 @@
 """Questions of Tempo's, Jaeger's and Zipkin's clients about spans that tests/recorded has none of: lists, keys that the span
 and its resource both have, spans without a service, ids that two spans share.  Expectations are written by hand; they are
 what Jaeger 2, Tempo 2.8 and Zipkin 3.5 answered about spans like these, or docs/interop.md says why they are not."""
+import datetime
 import json
 from urllib.parse import quote
 
@@ -138,6 +139,10 @@ def test_a_span_is_named_where_the_question_asks_for_names(loaded, q, named):
 
 # --- Jaeger ---------------------------------------------------------------------------------------------------------
 
+def rfc3339(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%SZ')
+
+
 WINDOW = f'start={(S - 60) * 10**6}&end={(S + 60) * 10**6}'
 
 
@@ -153,14 +158,40 @@ def unnamed(causet, tmp_path_factory):
 
 def test_spans_without_a_service_have_the_one_that_jaeger_gives_them(unnamed):
     name = 'missing-service-name'
-    assert unnamed.get('/api/services')[1]['data'] == [name, 'caller']
-    assert unnamed.get('/api/v3/services')[1] == {'services': [name, 'caller']}
+    assert unnamed.get('/api/services')[1]['data'] == ['caller', name]
+    assert unnamed.get('/api/v3/services')[1] == {'services': ['caller', name]}
     assert sorted(unnamed.get(f'/api/services/{name}/operations')[1]['data']) == ['', 'serve']
     trace = unnamed.get(f'/api/traces/{1:032x}')[1]['data'][0]
     assert {trace['processes'][s['processID']]['serviceName'] for s in trace['spans'] if s['operationName'] != 'call'} == {name}
     for more, n in (('', 1), ('&operation=serve', 1), ('&operation=call', 0), ('&tags=' + quote('{"k":"v"}'), 1), ('&tags=' + quote('{"host.name":"h"}'), 1)):
         assert len(jaeger_traces(unnamed.get(f'/api/traces?service={name}&{WINDOW}{more}')[1])) == n, more
     assert len(jaeger_traces(unnamed.get(f'/api/traces?service=caller&{WINDOW}')[1])) == 1
+
+
+def test_calls_and_summaries_name_them_so_too(unnamed):
+    name = 'missing-service-name'
+    end = (S + 60) * 1000
+    links = unnamed.get(f'/api/dependencies?endTs={end}&lookback=600000')[1]['data']
+    assert [(d['parent'], d['child'], d['callCount']) for d in links] == [('caller', name, 1), (name, name, 1)]
+    window = f'query.startTimeMin={rfc3339(S - 60)}&query.startTimeMax={rfc3339(S + 60)}'
+    summary, = unnamed.get(f'/api/v3/trace-summaries?query.serviceName={name}&{window}')[1]['summaries']
+    assert summary['rootServiceName'] == 'caller' and {s['name']: s['spanCount'] for s in summary['services']} == {'caller': 1, name: 2}
+    rates = unnamed.get(f'/api/metrics/calls?service={name}&endTs={end}&lookback=600000&step=60000&ratePer=60000')[1]
+    assert [label['value'] for m in rates['metrics'] for label in m['labels'] if label['name'] == 'service_name'] == [name]
+
+
+def test_a_service_that_is_really_called_so_is_the_same_one(server):
+    name = 'missing-service-name'
+    twice = resource(one(2, 1, 'named', kind=2), service__name='first')
+    twice['resource']['attributes'] += attributes(**{'service.name': ''})  # the last one counts
+    assert post(server, {'resourceSpans': [resource(one(1, 1, 'named', kind=3), one(1, 2, 'other'), service__name=name), twice,
+                                           resource(one(3, 1, 'a'), service__name='zoo')]})[0] == 200
+    assert server.get('/api/services')[1]['data'] == server.get('/api/v3/services')[1]['services'] == [name, 'zoo']
+    assert server.get(f'/api/services/{name}/operations')[1]['data'] == ['named', 'other']
+    kinds = [(o['name'], o['spanKind']) for o in server.get(f'/api/operations?service={name}')[1]['data']]
+    assert kinds == [('named', 'server'), ('named', 'client'), ('other', 'internal')]
+    found = server.get(f'/api/traces?service={name}&{WINDOW}')[1]['data']
+    assert {p['serviceName'] for t in found for p in t['processes'].values()} == {name} and len(found) == 2
 
 
 def test_what_an_operation_lacks_is_left_out_in_version_3(unnamed):
@@ -199,6 +230,13 @@ def test_a_list_is_a_tag_of_json_for_jaeger(loaded):
 def test_bounds_that_are_the_wrong_way_round_are_refused(loaded, path):
     status, _, body = loaded.request(path, 'tempo')
     assert status == 400 and body
+
+
+@pytest.mark.parametrize('query', ['maxDuration=0s', 'minDuration=0s&maxDuration=0ms', 'minDuration=&maxDuration=&tags=', 'q=&tags=&minDuration=&maxDuration=',
+                                   'tags=&limit=20&start=&end=', 'minDuration=5ms&maxDuration=0s'])
+def test_what_is_empty_or_0_asks_for_nothing(loaded, query):
+    status, _, body = loaded.request(f'/api/search?{query}', 'tempo')
+    assert status == 200 and len(json.loads(body)['traces']) == (4 if 'minDuration=5ms' in query else 5), body
 
 
 # --- Zipkin ---------------------------------------------------------------------------------------------------------
