@@ -188,10 +188,66 @@ static void checking_fails_cleanly_wherever_memory_ends(void **state)
 	}
 }
 
+/* Rows alone, of a group with marks and restarts: what failed is asked for again, of the same
+ * group.
+ */
+static void few_rows_fail_cleanly_wherever_memory_ends(void **state)
+{
+	enum { ROWS = 4500 };
+	static const uint32_t rows[] = {3, 2048, 4099, ROWS - 1};
+	struct batch *b = batch_new(0);
+	struct rng rng = {8};
+	struct pile p = {0};
+	bool enough = false;
+
+	batch_resource(b);
+	batch_scope(b);
+	for (uint64_t i = 0; i < ROWS; i++) {
+		struct event *e = batch_event(b);
+
+		*e = (struct event){
+			.id1 = i + 1, .time_ns = 1000 * i + 1, .kind = (int32_t)(i % 3)};
+		e->end_ns = e->time_ns + 1 + rng_below(&rng, 64ULL << i % 3 * 5);
+		store_be64(e->trace_id.b + 8, 1 + i / 50);
+	}
+	assert_int_equal(batch_seal(b), 0);
+	pile_add(&p, b);
+	pile_write(&p, *state, NUMBER, 0);
+	for (long after = 0; !enough; after++) {
+		struct segment *s = pile_open(*state, NUMBER);
+		struct segment_group *g = NULL;
+		struct group_few few;
+		int r;
+
+		no_memory_after = after;
+		r = group_open_few(s, 0, &g);
+		if (r == 0)
+			r = group_few_rows(g, rows, ARRAY_SIZE(rows), &few);
+		enough = no_memory_after > 0;
+		no_memory_after = -1;
+		assert_true(r == 0 || (r == -ENOMEM && !enough));
+		if (!g)
+			assert_int_equal(group_open_few(s, 0, &g), 0);
+		assert_int_equal(group_few_rows(g, rows, ARRAY_SIZE(rows), &few), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			const struct event *e = &b->events[rows[i]];
+
+			assert_int_equal(few.id1[rows[i]], e->id1);
+			assert_int_equal(few.times[rows[i]], e->time_ns);
+			assert_int_equal(few.durations[rows[i]], e->end_ns - e->time_ns);
+		}
+		group_close(g);
+		segment_unref(s);
+	}
+	pile_remove(*state, NUMBER);
+	pile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writing_fails_cleanly_wherever_memory_ends),
+		cmocka_unit_test(few_rows_fail_cleanly_wherever_memory_ends),
 		cmocka_unit_test(loose_rows_fail_cleanly_wherever_memory_ends),
 		cmocka_unit_test(reading_fails_cleanly_wherever_memory_ends),
 		cmocka_unit_test(checking_fails_cleanly_wherever_memory_ends),
