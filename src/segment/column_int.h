@@ -4,22 +4,25 @@
  * may itself only be one of the simple forms (CONST, FOR, DELTA, LOG, LZ); a SCALED one may hold
  * any but another SCALED. `stream` is a run of bytes whose number is known: see column_stream.c.
  *
- *   CONST   varint value                                         n times the same
- *   FOR     u8 width, varint base, bits                          base + bits
- *   DELTA   u8 width, varint first, varint least, bits           n - 1 differences, each least +
- * bits RUNS    varint runs, varint size, block values, block lengths DICT    varint distinct,
- * varint size, block values, block codes PLANES  u8 bytes, varint base, stream per byte lowest
- * bytes of all values first LOG     stream classes, bits                                 sign and
- * magnitude, see column_log.c LOGC    classes by context, bits                             see
- * column_classes.c SCALED varint factor, block                                 factor * value LZ u8
- * bytes, stream codes of 1, 2 or 4 bytes each RAW     bytes fixed width COLUMNS stream per byte of
- * the width                         fixed width, byte by byte EMPTY, FULL bits, all 0 or all 1
+ *   CONST   varint value: n times the same
+ *   FOR     u8 width, varint base, bits: base + bits
+ *   DELTA   u8 width, varint first, varint least, bits: n - 1 differences, each least + bits
+ *   RUNS    varint runs, varint size, block values, block lengths
+ *   DICT    varint distinct, varint size, block values, block codes
+ *   PLANES  u8 bytes, varint base, stream per byte: lowest bytes of all values first
+ *   LOG     stream classes, bits: sign and magnitude, see column_log.c
+ *   LOGC    classes by context, bits: see column_classes.c
+ *   SCALED  varint factor, block: factor * value
+ *   LZ      u8 bytes, stream: codes of 1, 2 or 4 bytes each
+ *   RAW     bytes: fixed width
+ *   COLUMNS stream per byte of the width: fixed width, byte by byte
+ *   EMPTY, FULL   bits, all 0 or all 1
  *   BITMAP  stream
- *   ONES    varint count, block positions                        of the bits that are set
+ *   ONES    varint count, block positions: of the bits that are set
  *   ZEROS   the same of those that are not
  *   TEXT    varint size, block lengths, stream
- *   DECIMAL u8 digits, block                                     doubles: value / 10^digits
- *   DOUBLE  block                                                doubles: their bits
+ *   DECIMAL u8 digits, block: doubles, value / 10^digits
+ *   DOUBLE  block: doubles, their bits
  *   LOGM    varint model, varint, classes that it does not have, classes by context, bits
  *   LOGC_AT, LOGM_AT   restarts (column_restart.c), then as LOGC or LOGM
  *
