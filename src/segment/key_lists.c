@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "core/hash.h"
+#include "core/wide.h"
 
 struct wanted {
 	const uint32_t *words;
@@ -39,7 +39,7 @@ static bool list_is(const void *context, uint32_t value, const void *key)
 
 static uint64_t hash_of(const struct key_lists *l, uint8_t level, const uint32_t *words, uint32_t n)
 {
-	return hash_bytes(words, n * sizeof(*words), l->by_words.seed ^ level);
+	return wide_hash_bytes((const char *)words, n * sizeof(*words), l->by_words.seed ^ level);
 }
 
 uint32_t key_lists_find(struct key_lists *l, uint8_t level, const uint32_t *words, uint32_t n)

@@ -208,7 +208,8 @@ static bool words_are(const void *context, uint32_t value, const void *key)
 static struct known *known_get(struct dictionary *d, bool *ret_new)
 {
 	struct words key = {d->key, d->key_n};
-	uint64_t hash = hash_bytes(d->key, d->key_n * sizeof(*d->key), d->by_words.seed);
+	uint64_t hash =
+		wide_hash_bytes((const char *)d->key, d->key_n * sizeof(*d->key), d->by_words.seed);
 	uint32_t at = map_get(&d->by_words, hash, words_are, d, &key);
 
 	*ret_new = at == MAP_NONE;

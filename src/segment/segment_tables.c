@@ -13,7 +13,7 @@
 
 static size_t slot_of(const struct segment_tables *t, struct slice text)
 {
-	return hash_bytes(text.p, text.n, t->batch->seed) & (t->slot_n - 1);
+	return wide_hash_bytes(text.p, text.n, t->batch->seed) & (t->slot_n - 1);
 }
 
 static void hash_strings(struct loading *l)

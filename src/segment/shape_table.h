@@ -158,7 +158,7 @@ static inline uint32_t shape_hash(const struct shape_table *t, uint32_t skeleton
 {
 	size_t bytes = t->skeletons[skeleton].fixed_n * sizeof(*values);
 
-	return (uint32_t)(hash_bytes(values, bytes, t->seed + skeleton) >> 32);
+	return (uint32_t)(wide_hash_bytes((const char *)values, bytes, t->seed + skeleton) >> 32);
 }
 
 /* Fetches what shape_get() looks at first, for a call soon after. */

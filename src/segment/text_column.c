@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "core/hash.h"
+#include "core/wide.h"
 #include "segment/block_io.h"
 
 #define AHEAD 12 /* texts fetched before they are looked at */
@@ -41,7 +41,7 @@ static bool uuid_is(const void *context, uint32_t value, const void *key)
 /* Its number in the table, added if new; MAP_NONE when out of memory. */
 static uint32_t uuid_number(struct uuid_table *t, const uint8_t id[UUID_BYTES])
 {
-	uint64_t hash = hash_bytes(id, UUID_BYTES, t->by_id.seed);
+	uint64_t hash = wide_hash_bytes((const char *)id, UUID_BYTES, t->by_id.seed);
 	uint32_t at = map_find(&t->by_id, hash, uuid_is, t, id);
 
 	if (at != MAP_NONE)
@@ -216,7 +216,7 @@ static bool code_add(struct encoding *g, uint32_t code)
 
 static inline uint64_t template_hash(const struct text_encoder *e, const struct template_key *k)
 {
-	return hash_bytes(k->text.p, k->text.n, e->by_text.seed ^ k->kind);
+	return wide_hash_bytes(k->text.p, k->text.n, e->by_text.seed ^ k->kind);
 }
 
 /* A template that is there already. */

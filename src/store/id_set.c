@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "core/hash.h"
+#include "core/wide.h"
 
 void id_set_init(struct id_set *s)
 {
@@ -25,15 +25,19 @@ static bool is_id(const void *context, uint32_t value, const void *key)
 			   *(const struct trace_id *)key);
 }
 
+static uint64_t hash_of(const struct id_set *s, struct trace_id id)
+{
+	return wide_hash_bytes((const char *)id.b, sizeof(id.b), s->map.seed);
+}
+
 bool id_set_has(const struct id_set *s, struct trace_id id)
 {
-	return s->n > 0 && map_get(&s->map, hash_bytes(id.b, sizeof(id.b), s->map.seed), is_id, s,
-				   &id) != MAP_NONE;
+	return s->n > 0 && map_get(&s->map, hash_of(s, id), is_id, s, &id) != MAP_NONE;
 }
 
 int id_set_add(struct id_set *s, struct trace_id id)
 {
-	uint64_t hash = hash_bytes(id.b, sizeof(id.b), s->map.seed);
+	uint64_t hash = hash_of(s, id);
 
 	if (map_get(&s->map, hash, is_id, s, &id) != MAP_NONE)
 		return 0;

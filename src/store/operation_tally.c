@@ -36,8 +36,8 @@ static bool row_is(const void *context, uint32_t value, const void *key)
 uint32_t operation_tally_row(struct operation_tally *t, struct slice service, struct slice name)
 {
 	struct operation_row key = {.service = service, .name = name};
-	uint64_t hash =
-		hash_bytes(name.p, name.n, hash_bytes(service.p, service.n, t->by_name.seed));
+	uint64_t hash = wide_hash_bytes(name.p, name.n,
+					wide_hash_bytes(service.p, service.n, t->by_name.seed));
 	uint32_t at = map_get(&t->by_name, hash, row_is, t, &key);
 
 	if (at != MAP_NONE)

@@ -125,7 +125,7 @@ static bool chain_has_id(const void *context, uint32_t value, const void *key)
 /* The half of a hash that a map asks for. */
 static uint32_t hash_half(struct trace_id id, uint64_t seed)
 {
-	return (uint32_t)(hash_bytes(id.b, sizeof(id.b), seed) >> 32);
+	return (uint32_t)(wide_hash_bytes((const char *)id.b, sizeof(id.b), seed) >> 32);
 }
 
 uint32_t runs_find(const struct runs *r, struct trace_id id)

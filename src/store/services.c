@@ -32,8 +32,8 @@ static bool pair_is(const void *context, uint32_t value, const void *key)
 static struct pair *pair_get(struct service_tally *p, struct slice service, struct slice operation)
 {
 	struct pair key = {.service = service, .operation = operation};
-	uint64_t hash = hash_bytes(operation.p, operation.n,
-				   hash_bytes(service.p, service.n, p->by_name.seed));
+	uint64_t hash = wide_hash_bytes(operation.p, operation.n,
+					wide_hash_bytes(service.p, service.n, p->by_name.seed));
 	uint32_t at = map_get(&p->by_name, hash, pair_is, p, &key);
 
 	if (at != MAP_NONE)
