@@ -8,6 +8,7 @@
 struct radix_item {
 	uint64_t key;
 	uint32_t value;
+	uint32_t more; /* goes along, in room that is there anyway */
 };
 
 /* Sorts by key; equal keys keep their order.  `spare` has room for n items and is overwritten.

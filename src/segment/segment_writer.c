@@ -154,6 +154,12 @@ static int close_group(struct segment_writer *w)
 	return fs_write_parts(w->fs, w->fd, parts, 2, z->offset);
 }
 
+/* Ids with the same segment_id_hash() can be chosen, such with this one as well cannot. */
+static uint32_t secret_hash(const struct segment_writer *w, struct trace_id id)
+{
+	return (uint32_t)wide_hash_bytes((const char *)id.b, sizeof(id.b), w->group.shapes.seed);
+}
+
 static int begin_piece(struct segment_writer *w, struct trace_id id, bool continues)
 {
 	struct group_writer *g = &w->group;
@@ -170,7 +176,8 @@ static int begin_piece(struct segment_writer *w, struct trace_id id, bool contin
 		return 0;
 	if (!vec_reserve(&w->items, &w->item_capacity, w->item_n + 1, sizeof(*w->items)))
 		return -ENOMEM;
-	w->items[w->item_n++] = (struct radix_item){segment_id_hash(id), (uint32_t)g->zone_n};
+	w->items[w->item_n++] =
+		(struct radix_item){segment_id_hash(id), (uint32_t)g->zone_n, secret_hash(w, id)};
 	return 0;
 }
 
@@ -399,7 +406,8 @@ static int write_end(struct segment_writer *w, const struct segment_seal *seal)
 		r = check_limits(w);
 	/* The index has sorted them. */
 	for (size_t i = 1; i < w->item_n && r == 0; i++)
-		if (w->items[i].key == w->items[i - 1].key)
+		if (w->items[i].key == w->items[i - 1].key &&
+		    w->items[i].more == w->items[i - 1].more)
 			r = -EINVAL;
 	if (r == 0) {
 		w->footer.checksum =

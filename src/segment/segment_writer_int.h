@@ -14,7 +14,7 @@ struct segment_writer {
 	struct group_writer group;
 	struct trace_id last; /* the piece added last, if any */
 	bool any;
-	struct radix_item *items; /* one for each piece: its hash, its group */
+	struct radix_item *items; /* one for each piece: its hash, its group, another hash */
 	size_t item_n, item_capacity;
 	struct trace_id *split; /* sorted, each once */
 	size_t split_n;

@@ -260,6 +260,55 @@ static void ids_that_look_alike_are_all_found(void **state)
 	pile_done(&p);
 }
 
+/* … or even such as have the same hash: of 16 bytes XXH3 mixes a word with a sum of both, so that
+ * whoever makes one of them 0 knows the rest.  They are traces like others. */
+static void ids_with_the_same_hash_are_two_traces(void **state)
+{
+	static const struct trace_id ids[] = {
+		{{0xb9, 0x39, 0x42, 0xea, 0x7b, 0x73, 0x82, 0x67, 0xd5, 0x9f, 0x3d, 0x99, 0x43,
+		  0xea, 0x62, 0xbd}},
+		{{0xab, 0x0d, 0x14, 0x92, 0xeb, 0xd8, 0x4f, 0x88, 0x3a, 0x52, 0x96, 0x09, 0x3b,
+		  0xbc, 0x56, 0xaf}},
+	};
+	struct rng rng = {29};
+	struct pile p = {0};
+	struct segment *s;
+
+	assert_true(segment_id_hash(ids[0]) == segment_id_hash(ids[1]));
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct batch_random what = {.shape = RANDOM_TRACES, .rows = 16};
+		struct batch *b = batch_random(&rng, &what);
+
+		for (size_t k = 0; k < b->event_n; k++)
+			b->events[k].trace_id = ids[i];
+		pile_add(&p, b);
+	}
+	pile_write(&p, *state, 8, 16);
+	s = pile_open(*state, 8);
+	assert_all_there(&p, s);
+	segment_unref(s);
+	pile_done(&p);
+}
+
+static void a_trace_that_comes_again_is_refused(void **state)
+{
+	const struct segment_options options = {0};
+	const struct segment_seal seal = {.seq_first = 1, .seq_last = 1};
+	struct segment_writer *w;
+	struct segment_info info;
+	struct rng rng = {31};
+	struct batch_random what = {.shape = RANDOM_TRACES, .rows = 3};
+	struct batch *b = batch_random(&rng, &what);
+
+	for (uint32_t i = 0; i < b->event_n; i++)
+		b->events[i].trace_id = (struct trace_id){{1 + i % 2}};
+	assert_int_equal(segment_writer_new(fs_real(), *state, 9, &options, &w), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(segment_writer_add(w, &(struct event_ref){b, i}, 1), 0);
+	assert_int_equal(segment_writer_finish(w, &seal, &info), -EINVAL);
+	batch_unref(b);
+}
+
 struct reader {
 	struct segment *s;
 	const struct pile *p;
@@ -467,6 +516,8 @@ int main(void)
 		cmocka_unit_test(the_same_row_of_another_batch_is_left_out),
 		cmocka_unit_test(split_traces_are_listed),
 		cmocka_unit_test(ids_that_look_alike_are_all_found),
+		cmocka_unit_test(ids_with_the_same_hash_are_two_traces),
+		cmocka_unit_test(a_trace_that_comes_again_is_refused),
 		cmocka_unit_test(many_threads_read_while_tables_come_and_go),
 		cmocka_unit_test(random_sets_of_keys_are_kept_loose),
 		cmocka_unit_test(a_new_key_is_not_the_empty_one),
