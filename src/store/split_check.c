@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/rng.h"
 #include "base/vec.h"
+#include "core/wide.h"
 #include "segment/group.h"
 
 #define HASHES_MOST ((size_t)16 << 20) /* traces compared between segments; 8 bytes each */
@@ -15,6 +17,12 @@ void split_check_done(struct split_check *c)
 	free(c->hashes);
 	free(c->listed);
 	*c = (struct split_check){0};
+}
+
+/* Not the one of the index: ids that it cannot tell apart would be taken for damage. */
+static uint64_t hash_of(struct trace_id id)
+{
+	return wide_hash_bytes((const char *)id.b, sizeof(id.b), rng_process_seed());
 }
 
 static int u64_cmp(const void *a, const void *b)
@@ -54,7 +62,7 @@ static int gather(struct split_check *c, struct segment *s)
 		if (!vec_reserve(&c->hashes, &c->hash_capacity, c->hash_n + n, sizeof(uint64_t)))
 			return -ENOMEM;
 		for (uint32_t k = group_zone(g)->continues ? 1 : 0; k < n; k++)
-			c->hashes[c->hash_n++] = segment_id_hash(pieces[k].id);
+			c->hashes[c->hash_n++] = hash_of(pieces[k].id);
 	}
 	return 0;
 }
@@ -79,7 +87,7 @@ int split_check_add(struct split_check *c, struct segment *s, size_t *ret_missin
 	if (!vec_reserve(&c->listed, &c->listed_capacity, c->listed_n + n, sizeof(uint64_t)))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t hash = segment_id_hash(ids[i]);
+		uint64_t hash = hash_of(ids[i]);
 
 		*ret_missing += !u64_has(c->hashes + from, c->hash_n - from, hash);
 		c->listed[c->listed_n++] = hash;

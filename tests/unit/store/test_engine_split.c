@@ -5,6 +5,7 @@
 #include "store/compact.h"
 #include "store/joint.h"
 #include "store/scan.h"
+#include "store/store_check.h"
 
 #define DAY (24 * 3600 * NS_PER_S)
 
@@ -144,6 +145,44 @@ static void an_older_snapshot_sees_every_trace(void **state)
 	folder_remove(dir);
 }
 
+static void finding_fail(void *context, const struct store_finding *finding)
+{
+	fail_msg("%s: %s", finding->file, finding->text);
+}
+
+/* Two ids that the index cannot tell apart: see test_segment.c. */
+static void ids_with_the_same_hash_are_flushed_and_merged(void **state)
+{
+	static const struct trace_id ids[] = {
+		{{0xb9, 0x39, 0x42, 0xea, 0x7b, 0x73, 0x82, 0x67, 0xd5, 0x9f, 0x3d, 0x99, 0x43,
+		  0xea, 0x62, 0xbd}},
+		{{0xab, 0x0d, 0x14, 0x92, 0xeb, 0xd8, 0x4f, 0x88, 0x3a, 0x52, 0x96, 0x09, 0x3b,
+		  0xbc, 0x56, 0xaf}},
+	};
+	struct store_totals totals;
+	struct error error = {0};
+	char dir[64], path[128];
+	struct store *s = engine_at(folder_fresh(dir), (struct engine_options){0});
+
+	for (uint32_t round = 0; round < 2; round++) {
+		struct batch *b = batch_for("front", 1);
+
+		for (uint32_t i = 0; i < 2; i++) {
+			span_add(b, 1, 1 + i + round * 2, 0, NS_PER_S, 2 * NS_PER_S);
+			b->events[b->event_n - 1].trace_id = ids[i];
+		}
+		assert_int_equal(put(s, sealed(b)), 0);
+		assert_int_equal(engine_flush(s), 0);
+	}
+	assert_int_equal(engine_compact(s, true), 0);
+	assert_int_equal(segments_of(s), 1);
+	store_close(s);
+	snprintf(path, sizeof(path), "%s/store", dir);
+	assert_int_equal(store_check(fs_real(), path, finding_fail, NULL, &totals, &error), 0);
+	assert_int_equal(totals.pieces, 2);
+	folder_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +190,7 @@ int main(void)
 		cmocka_unit_test(a_piece_without_a_beginning_is_looked_for_everywhere),
 		cmocka_unit_test(an_older_snapshot_sees_every_trace),
 		cmocka_unit_test(a_merge_remembers_what_was_found_far_away),
+		cmocka_unit_test(ids_with_the_same_hash_are_flushed_and_merged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
