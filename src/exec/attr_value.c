@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "core/varint.h"
+#include "segment/packed_value.h"
 
 #define DEPTH_MOST 16 /* what is nested deeper is nil */
 
@@ -124,25 +125,26 @@ static struct value unpack_text(struct unpacking *u)
 
 static struct value unpack(struct unpacking *u, int depth);
 
+/* What is too long or too deep is cut as it is in a batch, and passed over. */
 static struct value unpack_list(struct unpacking *u, bool keys, int depth)
 {
-	uint64_t n = number(u);
-	struct value *list, key = value_nil();
+	uint64_t n = number(u), kept = depth < DEPTH_MOST ? MIN(n, (uint64_t)ATTR_LIST_MOST) : 0;
+	struct value *list;
 
 	/* Each takes a byte at least. */
-	if (u->bad || depth == DEPTH_MOST || n > (size_t)(u->end - u->at) || n > ATTR_LIST_MOST) {
+	if (u->bad || depth == PACKED_MOST_DEPTH || n > (size_t)(u->end - u->at)) {
 		u->bad = true;
 		return value_nil();
 	}
-	list = arena_zalloc(u->arena, n + 1, sizeof(*list));
-	for (uint64_t i = 0; list && i < n && !u->bad; i++) {
-		if (keys)
-			key = unpack_text(u);
-		list[i] = unpack(u, depth + 1);
-		if (keys)
-			list[i] = pair(u->arena, key, list[i]);
+	list = arena_zalloc(u->arena, kept + 1, sizeof(*list));
+	u->bad = !list;
+	for (uint64_t i = 0; i < n && !u->bad; i++) {
+		struct value key = keys ? unpack_text(u) : value_nil(), v = unpack(u, depth + 1);
+
+		if (i < kept)
+			list[i] = keys ? pair(u->arena, key, v) : v;
 	}
-	return list ? value_list(list, (uint32_t)n) : value_nil();
+	return !u->bad && depth < DEPTH_MOST ? value_list(list, (uint32_t)kept) : value_nil();
 }
 
 static struct value unpack(struct unpacking *u, int depth)
