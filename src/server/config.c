@@ -45,7 +45,7 @@ const struct option config_options[] = {
 	 .fallback = "8MiB",
 	 .min = MIB,
 	 .max = 16 * GIB,
-	 .doc = "events in memory that are written to a segment, up to 12 times as much while events come in fast",
+	 .doc = "events in memory that are written to a segment, up to 32 times as much while events come in fast",
 	 AT(flush_size)},
 	{.name = "flush-interval",
 	 .type = OPTION_DURATION,

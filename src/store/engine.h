@@ -24,7 +24,7 @@ struct engine_options {
 
 	size_t memory_bytes;     /* of batches in heads; over it, appends get -ENOBUFS.  0: 1 GiB */
 	size_t flush_bytes;      /* of a head that is flushed when the way in is calm; 0: 8 MiB */
-	size_t flush_bytes_most; /* of a head that is flushed in any case; 0: 12 × flush_bytes */
+	size_t flush_bytes_most; /* of a head that is flushed in any case; 0: 32 × flush_bytes */
 	size_t flush_strings;    /* distinct strings of its batches, together, with which a head is
 				  * flushed    as well; 0: 4 Mi */
 	uint32_t segment_values; /* strings, shapes, … that a merged segment may have; 0: 16 Mi */
