@@ -20,21 +20,31 @@ static void read_tags_plain(struct jaeger_json *d, struct attr_range *range)
 	}
 }
 
-/* The service's name stands first, wherever it was. */
-static void service_first(struct batch *b, struct attr_range attrs)
+/* How many of the first n stand up to and with the last service.name among them; 0: none does. */
+static uint32_t past_service(const struct batch *b, const struct attr *run, uint32_t n)
 {
-	struct attr *run = b->attrs + attrs.first;
+	while (n > 0 && !slice_eq(batch_text(b, run[n - 1].key), SLICE("service.name")))
+		n--;
+	return n;
+}
 
-	for (uint32_t i = 0; i < attrs.count; i++) {
-		struct attr a = run[i];
+/* The service's name stands first, wherever it was; of several the last one counts and stands last.
+ */
+static void place_service(struct batch *b, struct attr_range attrs)
+{
+	struct attr *run = b->attrs + attrs.first, a;
+	uint32_t at = past_service(b, run, attrs.count);
 
-		if (a.type != VALUE_STRING || a.string == 0 ||
-		    !slice_eq(batch_text(b, a.key), SLICE("service.name")))
-			continue;
-		memmove(run + 1, run, i * sizeof(*run));
-		run[0] = a;
+	if (at == 0 || run[--at].type != VALUE_STRING || run[at].string == 0)
+		return;
+	a = run[at];
+	memmove(run + at, run + at + 1, (attrs.count - at - 1) * sizeof(*run));
+	if (past_service(b, run, at) > 0) {
+		run[attrs.count - 1] = a;
 		return;
 	}
+	memmove(run + 1, run, (attrs.count - 1) * sizeof(*run));
+	run[0] = a;
 }
 
 /* {"serviceName":…,"tags":[…]} */
@@ -56,20 +66,20 @@ uint32_t jaeger_read_process(struct jaeger_json *d)
 			json_skip(&d->r);
 	}
 	attrs = (struct attr_range){(uint32_t)b->attr_n, 0};
+	if (jaeger_go_back(d, &tags, &here)) {
+		read_tags_plain(d, &attrs);
+		jaeger_go_on(d, &here);
+	}
 	if (service) {
 		batch_attr(b, (struct attr){.key = batch_string(b, SLICE("service.name")),
 					    .type = VALUE_STRING,
 					    .string = service});
 		attrs.count++;
 	}
-	if (jaeger_go_back(d, &tags, &here)) {
-		read_tags_plain(d, &attrs);
-		jaeger_go_on(d, &here);
-	}
 	if (b->failed)
 		return 0;
 	b->resources[index].attrs = attrs;
-	service_first(b, attrs);
+	place_service(b, attrs);
 	return index;
 }
 
