@@ -71,6 +71,11 @@ struct api_sent {
 	double spans, seconds;
 	uint64_t refused, failed; /* requests */
 };
+/* How far it has come: spans that were taken, the server's CPU seconds. */
+struct api_mark {
+	double at, spans, cpu;
+};
+struct api_mark api_ingest_mark(const struct api_ingest *ingest);
 struct api_sent api_ingest_stop(struct api_ingest *ingest);
 
 /* Many readers that ask one question after the other, in a process of its own.  What it takes of

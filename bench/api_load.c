@@ -127,7 +127,8 @@ struct sender {
 	struct api_ingest *ingest;
 	pthread_t thread;
 	unsigned index;
-	uint64_t spans, refused, failed;
+	_Atomic uint64_t spans;
+	uint64_t refused, failed;
 };
 
 struct api_ingest {
@@ -225,11 +226,21 @@ struct api_ingest *api_ingest_start(const struct server *server, struct api_bodi
 	g->rate = rate;
 	g->began = wall();
 	for (unsigned i = 0; i < g->n; i++) {
-		g->senders[i] = (struct sender){.ingest = g, .index = i};
+		g->senders[i].ingest = g;
+		g->senders[i].index = i;
 		if (pthread_create(&g->senders[i].thread, NULL, sender_run, &g->senders[i]) != 0)
 			exit(1);
 	}
 	return g;
+}
+
+struct api_mark api_ingest_mark(const struct api_ingest *g)
+{
+	struct api_mark mark = {.at = wall(), .cpu = server_cpu_ever(g->server)};
+
+	for (unsigned i = 0; i < g->n; i++)
+		mark.spans += (double)atomic_load(&g->senders[i].spans);
+	return mark;
 }
 
 struct api_sent api_ingest_stop(struct api_ingest *g)
@@ -239,7 +250,7 @@ struct api_sent api_ingest_stop(struct api_ingest *g)
 	atomic_store(&g->stop, true);
 	for (unsigned i = 0; i < g->n; i++) {
 		pthread_join(g->senders[i].thread, NULL);
-		sent.spans += (double)g->senders[i].spans;
+		sent.spans += (double)atomic_load(&g->senders[i].spans);
 		sent.refused += g->senders[i].refused;
 		sent.failed += g->senders[i].failed;
 	}
