@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "segment/bitpack_wide.h"
+
 static inline uint64_t load64(const uint8_t *p)
 {
 	uint64_t v;
@@ -115,7 +117,7 @@ void bitpack_decode(const uint8_t *bytes, size_t size, unsigned width, uint64_t 
 		    size_t count, uint64_t *out)
 {
 	uint64_t mask = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
-	size_t fast, bit = first * width;
+	size_t fast, wide, bit = first * width;
 	struct tail t;
 
 	if (width == 0) {
@@ -129,7 +131,10 @@ void bitpack_decode(const uint8_t *bytes, size_t size, unsigned width, uint64_t 
 		return;
 	}
 	fast = whole_loads(size, width, first, count);
-	for (size_t i = 0; i < fast; i++, bit += width)
+	wide = bitpack_wide(bytes, size, width, base, first, count, out);
+	fast = wide > fast ? wide : fast;
+	bit += wide * width;
+	for (size_t i = wide; i < fast; i++, bit += width)
 		out[i] = READ(bytes, bit, mask) + base;
 	if (fast == count)
 		return;
@@ -158,7 +163,7 @@ void bitpack_decode_u32(const uint8_t *bytes, size_t size, unsigned width, uint3
 			size_t first, size_t count, uint32_t *out)
 {
 	uint64_t mask = ((uint64_t)1 << width) - 1;
-	size_t fast, bit = first * width;
+	size_t fast, wide, bit = first * width;
 	struct tail t;
 
 	if (width == 0) {
@@ -176,7 +181,10 @@ void bitpack_decode_u32(const uint8_t *bytes, size_t size, unsigned width, uint3
 		return;
 	}
 	fast = whole_loads(size, width, first, count);
-	for (size_t i = 0; i < fast; i++, bit += width)
+	wide = bitpack_wide_u32(bytes, size, width, base, first, count, out);
+	fast = wide > fast ? wide : fast;
+	bit += wide * width;
+	for (size_t i = wide; i < fast; i++, bit += width)
 		out[i] = (uint32_t)READ(bytes, bit, mask) + base;
 	if (fast == count)
 		return;

@@ -99,6 +99,7 @@ int group_reopen_int(struct segment_group *g, uint32_t number, enum group_readin
 	g->have = 0;
 	g->column_n = 0;
 	g->windows = 0;
+	g->counted_row = UINT32_MAX;
 	g->code_parts = 0;
 	g->error[0] = '\0';
 	r = byte_room(g);
@@ -232,7 +233,8 @@ static size_t list_bytes(const struct loose_list *l)
 {
 	return l->chunk_capacity * sizeof(*l->chunks) +
 	       (l->column_capacity + l->before_capacity + l->list_capacity + l->list_code_capacity +
-		l->row_list_capacity + l->code_capacity + l->place_capacity) *
+		l->row_list_capacity + l->listed_capacity + l->list_count_capacity +
+		l->code_capacity + l->place_capacity) *
 		       sizeof(uint32_t);
 }
 

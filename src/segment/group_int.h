@@ -45,10 +45,12 @@ struct loose_list {
 	 * list_first[i + 1], as `codes`.  0: each attribute says its column. */
 	uint32_t list_n;
 	uint32_t *list_first, *list_codes;
-	uint32_t *row_lists; /* of a chunk */
-	uint32_t lists_at;   /* which chunk that is; UINT32_MAX: none */
-	uint32_t row_list_n;
-	size_t list_capacity, list_code_capacity, row_list_capacity;
+	uint32_t *row_lists;   /* of rows that have one: those of a chunk from its first row on */
+	uint32_t *listed;      /* of each chunk: how many these are, and one more; 0: not decoded */
+	uint32_t *list_counts; /* of each list: how often it names column `counted` */
+	uint32_t counted;      /* as in `codes`; UINT32_MAX: none */
+	size_t list_capacity, list_code_capacity, row_list_capacity, listed_capacity,
+		list_count_capacity;
 
 	/* One chunk, or some, decoded: their attributes, as indices into `columns`, or as columns
 	 * where the list is not cut. */
@@ -83,10 +85,12 @@ struct segment_group {
 	uint64_t code_parts; /* of `codes`, while not all of them are decoded */
 	size_t row_capacity;
 	uint32_t marks[MARKS_MOST + 1][MARK_LANES]; /* values of the rows before each mark */
-	struct mark_sum form_marks[FORM_MARKS];     /* what a row of a form adds; of any group */
-	uint32_t *codes;                            /* local shapes */
-	uint32_t *counts;                           /* rows of each local shape */
-	uint16_t *forms;                            /* of each local shape, with reader_form */
+	uint32_t counted_row; /* how much the rows before this one have is known: `counted` */
+	uint32_t counted[MARK_LANES];
+	struct mark_sum form_marks[FORM_MARKS]; /* what a row of a form adds; of any group */
+	uint32_t *codes;                        /* local shapes */
+	uint32_t *counts;                       /* rows of each local shape */
+	uint16_t *forms;                        /* of each local shape, with reader_form */
 	uint32_t *shapes;
 	uint64_t *durations, *times, *id1, *id2, *units, *seqs;
 	int32_t *parents; /* rows of the group, or -1 */
@@ -222,9 +226,11 @@ int group_check_list(struct segment_group *g);
 int group_need_chunk(struct segment_group *g, uint32_t chunk);
 /* The same of neighbouring chunks, one behind the other; more than one only where it is cut. */
 int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t n);
-/* Where rows say their list and it is cut: those of a chunk's rows, list.row_lists, and how many
- * have one. */
-int group_need_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *ret_n);
+/* Where rows say their list: those of a chunk's rows that have one, and how many these are. */
+int group_need_row_lists(struct segment_group *g, uint32_t chunk, const uint32_t **ret_lists,
+			 uint32_t *ret_n);
+/* How often each list names a column, as in list.codes. */
+int group_count_in_lists(struct segment_group *g, uint32_t column, const uint32_t **ret_counts);
 
 /* The column of an attribute of the chunk. */
 static inline uint32_t loose_column(const struct loose_list *l, uint32_t code)

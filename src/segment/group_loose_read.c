@@ -17,6 +17,8 @@ void loose_list_done(struct loose_list *l)
 	free(l->list_first);
 	free(l->list_codes);
 	free(l->row_lists);
+	free(l->listed);
+	free(l->list_counts);
 	free(l->codes);
 	free(l->places);
 	*l = (struct loose_list){0};
@@ -106,6 +108,11 @@ static int read_lists(struct segment_group *g, struct block_reader *r, size_t n)
 	if (!vec_reserve(&l->list_codes, &l->list_code_capacity, fields, sizeof(*l->list_codes)))
 		return -ENOMEM;
 	block_get_codes(r, l->list_codes, fields, l->rows ? l->column_n : g->tables->column_n);
+	if (!vec_reserve(&l->row_lists, &l->row_list_capacity, (size_t)g->zone->rows + 1,
+			 sizeof(*l->row_lists)) ||
+	    !vec_reserve(&l->listed, &l->listed_capacity, l->chunk_n, sizeof(*l->listed)))
+		return -ENOMEM;
+	memset(l->listed, 0, l->chunk_n * sizeof(*l->listed));
 	return r->failed;
 }
 
@@ -125,7 +132,7 @@ static int read_list(struct segment_group *g, struct slice block, size_t n)
 	if (rows && (rows < LOOSE_CHUNK_LEAST || rows > GROUP_MOST_ROWS))
 		return -EBADMSG;
 	l->rows = (uint32_t)rows;
-	l->at = l->lists_at = UINT32_MAX;
+	l->at = l->counted = UINT32_MAX;
 	l->chunk_n = rows ? (uint32_t)((g->zone->rows + rows - 1) / rows) : 1;
 	if (!vec_reserve(&l->chunks, &l->chunk_capacity, l->chunk_n, sizeof(*l->chunks)))
 		return -ENOMEM;
@@ -180,23 +187,19 @@ static int get_row_lists(struct segment_group *g, struct slice block, uint32_t f
 {
 	struct loose_list *l = &g->list;
 	uint32_t *lengths = (uint32_t *)(void *)g->scratch; /* of rows that have a list */
-	uint32_t rows = 0;
+	uint32_t *lists = l->row_lists + first, rows = 0;
 	bool bad = false;
 	int r;
 
-	l->lists_at = UINT32_MAX;
 	for (uint32_t i = first; i < end; i++) {
 		lengths[rows] = g->tables->loose_n[g->zone->shapes[g->codes[i]]];
 		rows += lengths[rows] > 0;
 	}
 	if (rows == 0 && block.n)
 		return -EBADMSG;
-	if (!vec_reserve(&l->row_lists, &l->row_list_capacity, (size_t)rows + 1,
-			 sizeof(*l->row_lists)))
-		return -ENOMEM;
-	r = column_decode_codes(g->codec, block, rows, l->list_n, l->row_lists);
+	r = column_decode_codes(g->codec, block, rows, l->list_n, lists);
 	for (uint32_t i = 0; i < rows && r == 0; i++) {
-		const uint32_t *list = &l->list_first[l->row_lists[i]];
+		const uint32_t *list = &l->list_first[lists[i]];
 
 		bad |= list[1] - list[0] != lengths[i];
 	}
@@ -204,17 +207,56 @@ static int get_row_lists(struct segment_group *g, struct slice block, uint32_t f
 	return r == 0 && bad ? -EBADMSG : r;
 }
 
-/* The attributes of rows first … end - 1 from the rows' lists. */
-static int read_row_lists(struct segment_group *g, struct slice block, uint32_t first, uint32_t end,
-			  uint32_t *out)
+int group_need_row_lists(struct segment_group *g, uint32_t chunk, const uint32_t **ret_lists,
+			 uint32_t *ret_n)
+{
+	struct loose_list *l = &g->list;
+	uint32_t first = chunk * l->rows,
+		 end = l->rows ? MIN(first + l->rows, g->zone->rows) : g->zone->rows;
+	int r = 0;
+
+	*ret_lists = l->row_lists + first;
+	*ret_n = l->listed[chunk] - 1;
+	if (l->listed[chunk])
+		return 0;
+	r = group_need_codes_part(g, first, end);
+	if (r == 0)
+		r = group_decoded(g, BLOCK_LOOSE,
+				  get_row_lists(g, l->chunks[chunk], first, end, ret_n));
+	if (r == 0)
+		l->listed[chunk] = *ret_n + 1;
+	return r;
+}
+
+int group_count_in_lists(struct segment_group *g, uint32_t column, const uint32_t **ret_counts)
+{
+	struct loose_list *l = &g->list;
+
+	if (!vec_reserve(&l->list_counts, &l->list_count_capacity, l->list_n,
+			 sizeof(*l->list_counts)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->list_n && l->counted != column; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = l->list_first[i]; k < l->list_first[i + 1]; k++)
+			n += l->list_codes[k] == column;
+		l->list_counts[i] = n;
+	}
+	l->counted = column;
+	*ret_counts = l->list_counts;
+	return 0;
+}
+
+/* The attributes of a chunk's rows from the rows' lists. */
+static int read_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
+	const uint32_t *lists;
 	uint32_t rows;
-	int r = get_row_lists(g, block, first, end, &rows);
+	int r = group_need_row_lists(g, chunk, &lists, &rows);
 
 	for (uint32_t i = 0; r == 0 && i < rows; i++) {
-		uint32_t at = l->list_first[l->row_lists[i]],
-			 n = l->list_first[l->row_lists[i] + 1] - at;
+		uint32_t at = l->list_first[lists[i]], n = l->list_first[lists[i] + 1] - at;
 
 		memcpy(out, l->list_codes + at, n * sizeof(*out));
 		out += n;
@@ -226,34 +268,13 @@ static int read_row_lists(struct segment_group *g, struct slice block, uint32_t 
 static int read_chunk(struct segment_group *g, uint32_t chunk, size_t n, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
-	uint32_t first = chunk * l->rows,
-		 end = l->rows ? MIN(first + l->rows, g->zone->rows) : g->zone->rows;
 
 	if (n == 0)
 		return l->chunks[chunk].n ? -EBADMSG : 0;
 	if (l->list_n)
-		return read_row_lists(g, l->chunks[chunk], first, end, out);
+		return read_row_lists(g, chunk, out);
 	return column_decode_codes(g->codec, l->chunks[chunk], n,
 				   l->rows ? l->column_n : g->tables->column_n, out);
-}
-
-int group_need_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *ret_n)
-{
-	struct loose_list *l = &g->list;
-	uint32_t first = chunk * l->rows, end = MIN(first + l->rows, g->zone->rows);
-	int r = 0;
-
-	if (l->lists_at != chunk) {
-		r = group_need_codes_part(g, first, end);
-		if (r == 0)
-			r = group_decoded(
-				g, BLOCK_LOOSE,
-				get_row_lists(g, l->chunks[chunk], first, end, &l->row_list_n));
-		if (r == 0)
-			l->lists_at = chunk;
-	}
-	*ret_n = l->row_list_n;
-	return r;
 }
 
 int group_need_chunks(struct segment_group *g, uint32_t chunk, uint32_t chunk_n)

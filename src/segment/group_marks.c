@@ -115,13 +115,23 @@ int group_marked_rows(struct segment_group *g, uint32_t first, uint32_t end,
 
 int group_count_before(struct segment_group *g, uint32_t row, uint32_t counts[MARK_LANES])
 {
-	uint32_t k = row / MARK_ROWS;
+	uint32_t k = row / MARK_ROWS, from = k * MARK_ROWS;
 	int r = group_need_marks(g);
 
 	if (r < 0)
 		return r;
-	memcpy(counts, g->marks[k], sizeof(g->marks[k]));
-	return group_marked_rows(g, k * MARK_ROWS, row, counts);
+	/* Who asks about a row asks about one behind it next. */
+	if (g->counted_row < from || g->counted_row > row) {
+		g->counted_row = from;
+		memcpy(g->counted, g->marks[k], sizeof(g->counted));
+	}
+	memcpy(counts, g->counted, sizeof(g->counted));
+	r = group_marked_rows(g, g->counted_row, row, counts);
+	if (r < 0)
+		return r;
+	g->counted_row = row;
+	memcpy(g->counted, counts, sizeof(g->counted));
+	return 0;
 }
 
 int group_check_marks(struct segment_group *g)

@@ -162,40 +162,32 @@ static int walk_chunk(struct segment_group *g, const struct listed *w, struct ch
 	return row == end;
 }
 
-/* How many of the column's attributes each list has, into `out`. */
-static void count_in_lists(const struct loose_list *l, uint32_t index, uint32_t *out)
-{
-	for (uint32_t i = 0; i < l->list_n; i++) {
-		out[i] = 0;
-		for (uint32_t k = l->list_first[i]; k < l->list_first[i + 1]; k++)
-			out[i] += l->list_codes[k] == index;
-	}
-}
-
 /* Rows say their list: what is in the others is not put together. */
 static int walk_lists(struct segment_group *g, const struct listed *w, struct chunk_walk *walk)
 {
 	const struct segment_tables *t = g->tables;
-	struct loose_list *l = &g->list;
+	const struct loose_list *l = &g->list;
 	uint32_t end = MIN((w->chunk + 1) * l->rows, g->zone->rows), row = w->chunk * l->rows;
-	const uint32_t *list;
+	const uint32_t *list, *counts;
 	uint32_t list_n, sum = 0;
-	int r = group_need_row_lists(g, w->chunk, &list_n);
+	int r = group_need_row_lists(g, w->chunk, &list, &list_n);
 
-	if (r == 0 && !vec_reserve(&l->places, &l->place_capacity, l->list_n, sizeof(*l->places)))
-		r = -ENOMEM;
+	if (r == 0)
+		r = group_count_in_lists(g, w->index, &counts);
 	if (r < 0)
 		return r;
-	list = l->row_lists;
-	count_in_lists(l, w->index, l->places);
 	for (uint32_t i = 0; i < list_n; i++)
-		sum += l->places[list[i]];
+		sum += counts[list[i]];
 	walk->vars = sum != w->count;
+	/* Each row has one, and there is nothing else: shapes need not be asked. */
+	for (; list_n == end - row && !walk->vars && row < end && walk->done < w->n;
+	     row++, list_n--)
+		walk_row(walk, t, w, row, 0, counts[*list++]);
 	for (; row < end && walk->done < w->n; row++) {
 		uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
 
 		if (t->loose_n[shape] > 0)
-			n = l->places[*list++];
+			n = counts[*list++];
 		walk_row(walk, t, w, row, shape, n);
 	}
 	return row == end;
@@ -269,14 +261,18 @@ static int row_list(struct segment_group *g, uint32_t row, uint32_t *ret_list)
 {
 	const struct segment_tables *t = g->tables;
 	const struct loose_list *l = &g->list;
-	uint32_t chunk = row / l->rows, at = 0, n;
-	int r = group_need_row_lists(g, chunk, &n);
+	uint32_t chunk = row / l->rows, first = chunk * l->rows, at = 0, n;
+	const uint32_t *lists;
+	int r = group_need_row_lists(g, chunk, &lists, &n);
 
 	if (r < 0)
 		return r;
-	for (uint32_t i = chunk * l->rows; i < row; i++)
-		at += t->loose_n[g->zone->shapes[g->codes[i]]] > 0;
-	*ret_list = l->row_lists[at];
+	if (n == MIN(l->rows, g->zone->rows - first))
+		at = row - first; /* each has one */
+	else
+		for (uint32_t i = first; i < row; i++)
+			at += t->loose_n[g->zone->shapes[g->codes[i]]] > 0;
+	*ret_list = lists[at];
 	return 0;
 }
 

@@ -3,8 +3,7 @@
 #ifndef CAUSET_SEGMENT_SEGMENT_INT_H
 #define CAUSET_SEGMENT_SEGMENT_INT_H
 
-#include <xxhash.h>
-
+#include "base/long_hash.h"
 #include "segment/column.h"
 #include "segment/group.h"
 
@@ -182,7 +181,7 @@ static inline bool row_failed(uint8_t type, int32_t status)
 
 static inline uint64_t segment_checksum(const void *bytes, size_t n)
 {
-	return XXH3_64bits(bytes, n);
+	return long_hash_64(bytes, n);
 }
 
 /* A fuzzer never guesses a checksum: its build looks behind them. */
