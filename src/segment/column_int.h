@@ -111,7 +111,7 @@ struct column_table {
 /* Where decoding may begin: this many values, words, escapes and bits are before. */
 #define COLUMN_STATES        4
 #define COLUMN_RESTARTS      32   /* of a block */
-#define COLUMN_RESTART_LEAST 4000 /* values between two */
+#define COLUMN_RESTART_LEAST 1500 /* values between two */
 struct column_restart {
 	uint32_t at; /* a multiple of COLUMN_STATES */
 	uint32_t words, escapes;
