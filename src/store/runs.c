@@ -13,14 +13,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/rng.h"
 #include "store/store_int.h"
 
 #define CHUNK_FIRST 1024
-#define STEP        8 /* runs between the steps of a look-up */
+#define STEP        8 /* traces between the steps of a look-up */
 #define LINE        64
-#define RUNS_MOST   ((uint32_t)1 << 31)
-#define COUNT_FROM  4096 /* rows: below, room is made for as many runs */
+#define LIST_AHEAD  24 /* traces: the list comes from the caches of another core */
 
 struct kept {
 	struct batch *batch;
@@ -32,7 +30,7 @@ struct chain {
 	struct trace_id id;
 	uint32_t first;                 /* run */
 	uint32_t last : 31, rooted : 1; /* the writer's, as is what follows */
-	int64_t start_ns;               /* as in struct run_found */
+	int64_t start_ns;               /* as in struct run_trace */
 };
 _Static_assert(sizeof(struct chain) == 32, "two of them are a line");
 
@@ -97,15 +95,6 @@ void runs_done(struct runs *r)
 	*r = (struct runs){0};
 }
 
-static size_t count_runs(const struct batch *b)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->event_n; i++)
-		n += i == 0 || !trace_id_eq(b->events[i].trace_id, b->events[i - 1].trace_id);
-	return n;
-}
-
 static size_t cost(const struct batch *b, size_t runs)
 {
 	return batch_bytes(b) + sizeof(struct kept) +
@@ -114,7 +103,7 @@ static size_t cost(const struct batch *b, size_t runs)
 
 size_t runs_cost(const struct batch *b)
 {
-	return cost(b, count_runs(b));
+	return cost(b, run_list_count(b));
 }
 
 static bool chain_has_id(const void *context, uint32_t value, const void *key)
@@ -122,64 +111,11 @@ static bool chain_has_id(const void *context, uint32_t value, const void *key)
 	return trace_id_eq(chain_get(context, value)->id, *(const struct trace_id *)key);
 }
 
-/* The half of a hash that a map asks for. */
-static uint32_t hash_half(struct trace_id id, uint64_t seed)
-{
-	return (uint32_t)(wide_hash_bytes((const char *)id.b, sizeof(id.b), seed) >> 32);
-}
-
 uint32_t runs_find(const struct runs *r, struct trace_id id)
 {
-	uint64_t hash = (uint64_t)hash_half(id, r->by_id.seed) << 32;
+	uint64_t hash = (uint64_t)run_hash(id, r->by_id.seed) << 32;
 
-	return map_get(&r->by_id, hash, chain_has_id, r, &id);
-}
-
-static int64_t clamp_ns(uint64_t ns)
-{
-	return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
-static bool is_block(const struct event *e)
-{
-	return e->type == EVENT_SPAN || e->type == EVENT_BEGIN;
-}
-
-static void row_note(struct run_list *list, struct run_found *run, const struct event *e)
-{
-	run->count++;
-	if (!is_block(e))
-		return;
-	list->span_n++;
-	run->rooted |= e->id2 == 0;
-	if (e->time_ns != 0)
-		run->start_ns = MIN(run->start_ns, clamp_ns(e->time_ns));
-}
-
-struct run_list *run_list_new(const struct batch *b)
-{
-	size_t most = b->event_n < COUNT_FROM ? b->event_n : count_runs(b);
-	struct run_list *list =
-		b->event_n < RUNS_MOST ? malloc(sizeof(*list) + most * sizeof(*list->rows)) : NULL;
-	uint64_t seed = rng_process_seed();
-	struct run_found *run = NULL;
-
-	if (!list)
-		return NULL;
-	*list = (struct run_list){0};
-	for (uint32_t i = 0; i < b->event_n; i++) {
-		const struct event *e = &b->events[i];
-
-		if (!run || !trace_id_eq(run->id, e->trace_id)) {
-			run = &list->rows[list->n++];
-			*run = (struct run_found){.id = e->trace_id,
-						  .start_ns = INT64_MAX,
-						  .hash = hash_half(e->trace_id, seed),
-						  .first = i};
-		}
-		row_note(list, run, e);
-	}
-	return list;
+	return map_find(&r->by_id, hash, chain_has_id, r, &id);
 }
 
 /* Where the next entries go, while a batch is being added. */
@@ -187,48 +123,68 @@ struct growing {
 	uint32_t run_n, trace_n, batch;
 };
 
-/* Room was made for all of it. */
-static void run_add(struct runs *r, struct growing *g, const struct run_found *found)
+/* Puts the runs of a trace side by side; returns the first.  Room was made for all of it. */
+static uint32_t pieces_add(struct runs *r, struct growing *g, const struct run_list *list,
+			   uint32_t piece)
 {
-	uint32_t at = g->run_n++, trace;
-	struct run *run = run_get(r, at);
-	uint64_t hash = (uint64_t)found->hash << 32;
+	uint32_t first = g->run_n;
 
-	run->batch = g->batch;
-	run->first = found->first;
-	run->count = found->count;
-	atomic_init(&run->next, RUNS_NONE);
-	trace = map_get(&r->by_id, hash, chain_has_id, r, &found->id);
-	if (trace != MAP_NONE) {
-		struct chain *chain = chain_get(r, trace);
+	while (piece != RUNS_NONE) {
+		const struct run_piece *p = &list->pieces[piece];
+		struct run *run = run_get(r, g->run_n++);
 
-		atomic_store_explicit(&run_get(r, chain->last)->next, at, memory_order_release);
-		chain->last = at;
-		chain->start_ns = MIN(chain->start_ns, found->start_ns);
-		chain->rooted |= found->rooted;
-		return;
+		run->batch = g->batch;
+		run->first = p->first;
+		run->count = p->count;
+		piece = p->next;
+		atomic_init(&run->next, piece == RUNS_NONE ? RUNS_NONE : g->run_n);
 	}
-	*chain_get(r, g->trace_n) =
-		(struct chain){found->id, at, at, found->rooted, found->start_ns};
-	map_put(&r->by_id, hash, g->trace_n++);
+	return first;
 }
 
-/* Runs of a trace come apart, and each look-up goes through three places that are in no cache.  So
- * they are worked on in steps, several at a time: where the trace would stand, the trace, its last
- * run, and only then the run itself. */
-static void list_add(struct runs *r, struct growing *g, const struct run_found *rows, size_t n)
+static void trace_add(struct runs *r, struct growing *g, const struct run_list *list,
+		      const struct run_trace *found)
 {
+	uint64_t hash = (uint64_t)found->hash << 32;
+	uint32_t trace = map_find(&r->by_id, hash, chain_has_id, r, &found->id);
+	uint32_t first = pieces_add(r, g, list, found->first), last = g->run_n - 1;
+	struct chain *chain;
+
+	if (trace == MAP_NONE) {
+		*chain_get(r, g->trace_n) =
+			(struct chain){found->id, first, last, found->rooted, found->start_ns};
+		map_put(&r->by_id, hash, g->trace_n++);
+		return;
+	}
+	chain = chain_get(r, trace);
+	atomic_store_explicit(&run_get(r, chain->last)->next, first, memory_order_release);
+	chain->last = last;
+	chain->start_ns = MIN(chain->start_ns, found->start_ns);
+	chain->rooted |= found->rooted;
+}
+
+/* Each look-up goes through three places that are in no cache.  So traces are worked on in steps,
+ * several at a time: where the trace would stand, the trace, its last run, and only then the rest.
+ */
+static void list_add(struct runs *r, struct growing *g, const struct run_list *list)
+{
+	const struct run_trace *rows = list->traces;
+	size_t n = list->trace_n;
+
 	for (size_t i = 0; i < n + (size_t)3 * STEP; i++) {
 		size_t second = i - STEP, third = i - (size_t)2 * STEP,
 		       last = i - (size_t)3 * STEP; /* wrap around at first */
 		uint32_t trace;
 
+		if (i + LIST_AHEAD < n)
+			__builtin_prefetch(&rows[i + LIST_AHEAD]);
 		if (i < n)
 			map_prefetch(&r->by_id, (uint64_t)rows[i].hash << 32);
 		if (second < n) {
+			__builtin_prefetch(&list->pieces[rows[second].first]);
 			trace = map_peek(&r->by_id, (uint64_t)rows[second].hash << 32);
 			if (trace != MAP_NONE)
-				__builtin_prefetch(chain_get(r, trace));
+				__builtin_prefetch(chain_get(r, trace), 1);
 		}
 		if (third < n) {
 			trace = map_peek(&r->by_id, (uint64_t)rows[third].hash << 32);
@@ -236,7 +192,7 @@ static void list_add(struct runs *r, struct growing *g, const struct run_found *
 				__builtin_prefetch(run_get(r, chain_get(r, trace)->last), 1);
 		}
 		if (last < n)
-			run_add(r, g, &rows[last]);
+			trace_add(r, g, list, &rows[last]);
 	}
 }
 
@@ -249,11 +205,11 @@ int runs_add(struct runs *r, struct batch *b, const struct run_list *list, uint6
 	list = list ? list : own;
 	if (!list || !reserve(r->batches, (uint64_t)g.batch + 1, sizeof(struct kept)) ||
 	    !reserve(r->runs, (uint64_t)g.run_n + list->n, sizeof(struct run)) ||
-	    !reserve(r->traces, (uint64_t)g.trace_n + list->n, sizeof(struct chain)) ||
-	    !map_reserve(&r->by_id, list->n))
+	    !reserve(r->traces, (uint64_t)g.trace_n + list->trace_n, sizeof(struct chain)) ||
+	    !map_reserve(&r->by_id, list->trace_n))
 		return -ENOMEM;
 	*kept_get(r, g.batch) = (struct kept){b, seq};
-	list_add(r, &g, list->rows, list->n);
+	list_add(r, &g, list);
 	r->event_n += b->event_n;
 	r->span_n += list->span_n;
 	r->bytes += cost(b, list->n);
@@ -285,7 +241,7 @@ int64_t runs_start_ns(const struct runs *r, uint32_t trace)
 	if (chain->start_ns < INT64_MAX)
 		return chain->start_ns;
 	first = run_get(r, chain->first);
-	return clamp_ns(runs_batch(r, first->batch)->events[first->first].time_ns);
+	return run_time(runs_batch(r, first->batch)->events[first->first].time_ns);
 }
 
 bool runs_rooted(const struct runs *r, uint32_t trace)

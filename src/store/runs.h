@@ -6,36 +6,22 @@
  *   traces[t] ──first──▶ runs[a] ──next──▶ runs[b] ──next──▶ none
  *                        batch 3, rows 0-9  batch 7, rows 40-41
  *
- * So the way in costs one look-up per run, not per span, and no allocation.  One thread adds. Other
- * threads may walk what a mark shows them without any lock, because nothing moves and nothing
- * behind the mark is looked at; only runs_find() must not run at the same time as runs_add(). */
+ * So the way in costs one look-up per trace of a batch, not per span, and no allocation; the runs
+ * that one batch brings stand side by side (store/run_list.h).  One thread adds.  Other threads may
+ * walk what a mark shows them without any lock, because nothing moves and nothing behind the mark
+ * is looked at; only runs_find() must not run at the same time as runs_add(). */
 #ifndef CAUSET_STORE_RUNS_H
 #define CAUSET_STORE_RUNS_H
 
 #include "base/map.h"
+#include "store/run_list.h"
 #include "store/store.h"
 
-#define RUNS_NONE   UINT32_MAX
 #define RUNS_CHUNKS 22 /* of 1024, 2048, 4096 … entries: 2^32 in all */
 
 struct run {
 	uint32_t batch, first, count;
 	_Atomic uint32_t next; /* the trace's next run, or RUNS_NONE */
-};
-
-/* The runs of one batch, before they are anybody's. */
-struct run_found {
-	struct trace_id id;
-	int64_t start_ns; /* the earliest of its blocks; INT64_MAX: none has a time */
-	uint32_t hash;    /* the upper half of the id's */
-	uint32_t first, count;
-	bool rooted; /* has a block without a parent */
-};
-
-struct run_list {
-	uint64_t span_n;
-	uint32_t n;
-	struct run_found rows[];
 };
 
 struct runs {
@@ -54,11 +40,6 @@ struct runs_mark {
 void runs_init(struct runs *r);
 /* Lets go of the batches. */
 void runs_done(struct runs *r);
-
-/* The runs of a batch, for free().  NULL when out of memory, or there are too many rows.  Any
- * thread: whoever made the batch still has it in its caches, and there are many who make them, but
- * one who adds. */
-struct run_list *run_list_new(const struct batch *batch);
 
 /* Adds a sealed batch under its number; the reference is taken over on success.  `list` is what
  * run_list_new() said of it, or NULL: it is asked now.  -ENOMEM: nothing has changed. */
