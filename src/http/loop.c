@@ -1,4 +1,4 @@
-/* http/loop.c - one thread with its connections: sockets, time, and answers from other threads.
+/* http/loop.c - one thread with its connections: sockets and time.
  *
  * Sockets are read and written here directly (uv_poll tells when), so that a body can be received
  * into its final place and nothing has to stay alive while a write is in flight. */
@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/vec.h"
-#include "http/grpc_call_int.h"
 #include "http/listen_int.h"
+#include "http/post_int.h"
 #include "http/tls_int.h"
 
 #define READS_PER_EVENT  8
@@ -23,28 +22,6 @@
 #define DRAIN_TICK_MS    5
 #define KEEPALIVE_S      60 /* silence after which the kernel asks whether the client still lives */
 #define KEEPALIVE_STEP_S 15
-
-static void conn_run(struct http_conn *c);
-
-void loop_post(struct http_exchange *x, unsigned bits)
-{
-	struct http_loop *loop = x->loop;
-
-	/* The wake-up is sent under the lock: the loop cannot have ended before it. */
-	pthread_mutex_lock(&loop->lock);
-	if (x->posted == 0) {
-		bool first = !loop->post_head;
-
-		http_request_ref(&x->req); /* the queue's */
-		x->post_next = NULL;
-		*loop->post_tail = x;
-		loop->post_tail = &x->post_next;
-		if (first && loop->uv_ready)
-			uv_async_send(&loop->async);
-	}
-	x->posted |= bits;
-	pthread_mutex_unlock(&loop->lock);
-}
 
 int loop_init(struct http_loop *loop, struct http_server *server)
 {
@@ -190,7 +167,7 @@ static int reading_events(struct http_conn *c)
 }
 
 /* After anything has happened: decrypt, send, close or wait for the right thing. */
-static void conn_run(struct http_conn *c)
+void loop_run(struct http_conn *c)
 {
 	struct iovec iov[2];
 	bool unsent;
@@ -271,7 +248,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	} else if (events & UV_READABLE) {
 		c->early = true;
 	}
-	conn_run(c);
+	loop_run(c);
 }
 
 static void set_socket(int fd)
@@ -313,7 +290,7 @@ void loop_adopt(struct http_loop *loop, const struct accepted *a)
 		c->broken = true;
 	if (!c->broken)
 		receive(c); /* most clients have sent something already */
-	conn_run(c);
+	loop_run(c);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -331,15 +308,15 @@ static void on_tick(uv_timer_t *timer)
 		}
 		if (loop->draining && loop->now_ms >= loop->drain_deadline_ms)
 			c->broken = true;
-		conn_run(c);
+		loop_run(c);
 	}
 	if (loop->draining && loop->conn_count == 0 && loop->live == 0) {
 		uv_close((uv_handle_t *)&loop->timer, NULL);
-		uv_close((uv_handle_t *)&loop->async, NULL);
+		post_close(loop);
 	}
 }
 
-static void begin_drain(struct http_loop *loop)
+void loop_drain(struct http_loop *loop)
 {
 	struct http_conn *next;
 
@@ -350,97 +327,9 @@ static void begin_drain(struct http_loop *loop)
 	for (struct http_conn *c = loop->conns; c; c = next) {
 		next = c->next;
 		conn_drain(c);
-		conn_run(c);
+		loop_run(c);
 	}
 	uv_timer_start(&loop->timer, on_tick, DRAIN_TICK_MS, DRAIN_TICK_MS);
-}
-
-/* What another thread, or a callback, has asked for an exchange. */
-static void on_posted(struct http_exchange *x, unsigned bits)
-{
-	struct http_conn *c = x->conn;
-	bool ignored = x->answered; /* the server itself has ended it before */
-
-	if ((bits & POST_ANSWER) && !ignored) {
-		x->answered = true;
-		if (x->grpc)
-			grpc_call_take_status(x);
-	}
-	if (!c || c->broken) {
-		if (bits & POST_ANSWER)
-			exchange_stream_done(x);
-	} else if ((bits & POST_ANSWER) && !ignored) {
-		conn_answer(c, x);
-		conn_run(c);
-	} else if (bits & POST_WAKE) {
-		conn_wake(c, x);
-		conn_run(c);
-	}
-	if ((bits & POST_ANSWER) && x->handler_ref) {
-		x->handler_ref = false;
-		http_request_unref(&x->req);
-	}
-	http_request_unref(&x->req); /* the queue's */
-}
-
-void loop_take_posts(struct http_loop *loop)
-{
-	struct http_exchange *x, *next;
-
-	pthread_mutex_lock(&loop->lock);
-	x = loop->post_head;
-	loop->post_head = NULL;
-	loop->post_tail = &loop->post_head;
-	pthread_mutex_unlock(&loop->lock);
-	for (; x; x = next) {
-		unsigned bits;
-
-		/* Until `posted` is 0 nobody queues it again, so post_next stays ours. */
-		next = x->post_next;
-		pthread_mutex_lock(&loop->lock);
-		bits = x->posted;
-		x->posted = 0;
-		pthread_mutex_unlock(&loop->lock);
-		on_posted(x, bits);
-	}
-}
-
-static void on_async(uv_async_t *async)
-{
-	struct http_loop *loop = container_of(async, struct http_loop, async);
-	struct accepted *incoming;
-	size_t count;
-	bool stop;
-
-	loop->now_ms = (int64_t)uv_now(&loop->uv);
-	pthread_mutex_lock(&loop->lock);
-	incoming = loop->incoming;
-	count = loop->incoming_count;
-	loop->incoming = NULL;
-	loop->incoming_count = loop->incoming_capacity = 0;
-	stop = loop->stop;
-	pthread_mutex_unlock(&loop->lock);
-	for (size_t i = 0; i < count; i++)
-		loop_adopt(loop, &incoming[i]);
-	free(incoming);
-	loop_take_posts(loop);
-	if (stop && !loop->draining)
-		begin_drain(loop);
-}
-
-int loop_give(struct http_loop *loop, const struct accepted *a)
-{
-	int r = -ENOMEM;
-
-	pthread_mutex_lock(&loop->lock);
-	if (vec_reserve(&loop->incoming, &loop->incoming_capacity, loop->incoming_count + 1,
-			sizeof(*loop->incoming))) {
-		loop->incoming[loop->incoming_count++] = *a;
-		uv_async_send(&loop->async);
-		r = 0;
-	}
-	pthread_mutex_unlock(&loop->lock);
-	return r;
 }
 
 int loop_open(struct http_loop *loop)
@@ -449,7 +338,7 @@ int loop_open(struct http_loop *loop)
 
 	if (r < 0)
 		return r;
-	r = uv_async_init(&loop->uv, &loop->async, on_async);
+	r = post_open(loop);
 	if (r < 0) {
 		uv_loop_close(&loop->uv);
 		return r;
@@ -486,21 +375,19 @@ void loop_stop(struct http_loop *loop)
 	if (!loop->uv_ready)
 		return;
 	if (loop->thread_ready) {
-		pthread_mutex_lock(&loop->lock);
-		loop->stop = true;
-		uv_async_send(&loop->async);
-		pthread_mutex_unlock(&loop->lock);
+		post_stop(loop);
 		pthread_join(loop->thread, NULL);
 	} else {
 		if (loop == loop->server->loops)
 			listen_close(loop->server);
 		uv_close((uv_handle_t *)&loop->timer, NULL);
-		uv_close((uv_handle_t *)&loop->async, NULL);
+		post_close(loop);
 		uv_run(&loop->uv, UV_RUN_DEFAULT);
 	}
 	/* A thread that posted last may still hold the lock. */
 	pthread_mutex_lock(&loop->lock);
 	loop->uv_ready = false;
 	pthread_mutex_unlock(&loop->lock);
+	post_done(loop);
 	uv_loop_close(&loop->uv);
 }

@@ -30,8 +30,10 @@ struct http_loop {
 	pthread_t thread; /* the same, for who starts and joins it */
 	bool thread_ready;
 	uv_loop_t uv;
-	uv_async_t async;
 	uv_timer_t timer;
+	uv_poll_t wake;       /* for wake_fd */
+	uv_prepare_t prepare; /* before it sleeps, */
+	uv_check_t check;     /* and behind it */
 	bool uv_ready;
 	int64_t now_ms;
 	struct http_conn *conns;
@@ -46,11 +48,14 @@ struct http_loop {
 	int pool_count;
 	int live; /* exchanges not in the pool */
 
-	pthread_mutex_t lock; /* the next four */
+	pthread_mutex_t lock; /* the next five */
 	struct http_exchange *post_head, **post_tail;
 	struct accepted *incoming;
 	size_t incoming_count, incoming_capacity;
 	bool stop;
+	_Atomic bool asleep; /* or about to be: whoever queues something wakes it by wake_fd */
+	_Atomic int wakers;  /* threads that are about to */
+	int wake_fd;
 
 	bool draining;
 	int64_t drain_deadline_ms;
@@ -83,6 +88,12 @@ static inline void http_count(_Atomic uint64_t *counter, uint64_t n)
 
 /* Queues the exchange for its loop.  Any thread. */
 void loop_post(struct http_exchange *x, unsigned bits);
+
+/* After anything has happened to a connection: sends, closes, or waits for the right thing. */
+void loop_run(struct http_conn *c);
+
+/* Begins to end all connections, and then the loop.  On its thread. */
+void loop_drain(struct http_loop *loop);
 
 /* Everything of a loop that does not need the event loop; for the server and for fuzzers. */
 int loop_init(struct http_loop *loop, struct http_server *server);

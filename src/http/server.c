@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "http/listen_int.h"
+#include "http/post_int.h"
 #include "http/tls_int.h"
 
 #define MAX_LOOPS  64
@@ -235,12 +236,8 @@ struct http_server *http_server_stop(struct http_server *s, int drain_ms)
 	if (!s)
 		return NULL;
 	s->drain_ms = drain_ms;
-	for (int i = 0; i < s->loop_count; i++) {
-		pthread_mutex_lock(&s->loops[i].lock);
-		s->loops[i].stop = true;
-		uv_async_send(&s->loops[i].async);
-		pthread_mutex_unlock(&s->loops[i].lock);
-	}
+	for (int i = 0; i < s->loop_count; i++)
+		post_stop(&s->loops[i]);
 	for (int i = 0; i < s->loop_count; i++)
 		loop_stop(&s->loops[i]);
 	server_free(s);
