@@ -18,8 +18,9 @@
 
 #define ALIGN       ((size_t)64)
 #define SLOW_NS     1500000 /* of CPU: small pages are faster than that */
-#define SMALL_TURNS 31      /* chunks of small pages before a large one is tried again */
-#define SMALL_MOST  1023U   /* the same, after it was slow time and again */
+#define SMALL_TURNS 255     /* chunks of small pages before a large one is tried again */
+#define SMALL_MOST  4095U   /* the same, after it was slow time and again */
+#define TRIM_SHARE  8       /* one of so many empty chunks goes at a time */
 
 /* At the start of its memory.  All but `owner` is guarded by the owner's lock. */
 struct chunk {
@@ -108,11 +109,11 @@ static void chunk_count(struct blocks *b, const struct chunk *c)
 	b->chunk_n++;
 }
 
-static void chunk_unmap(struct blocks *b, struct chunk *c)
+/* Of a chunk that is about to be unmapped. */
+static void chunk_forget(struct blocks *b, const struct chunk *c)
 {
 	b->bytes -= c->bytes;
 	b->chunk_n--;
-	munmap(c, c->bytes);
 }
 
 static void spare_push(struct blocks *b, struct chunk *c)
@@ -131,18 +132,37 @@ static struct chunk *spare_pop(struct blocks *b)
 	return c;
 }
 
-static void chunk_done(struct blocks *b, struct chunk *c)
+/* A block of it has gone, or it is no longer the current one.  Returns it when it is to be
+ * unmapped, which is done without the lock: it takes a millisecond. */
+static struct chunk *chunk_done(struct blocks *b, struct chunk *c)
 {
 	if (--c->live > 0)
-		return;
+		return NULL;
 	if (!b->closed && c->bytes == BLOCKS_CHUNK_BYTES && b->spare_n < BLOCKS_SPARE) {
 		spare_push(b, c);
-		return;
+		return NULL;
 	}
-	chunk_unmap(b, c);
+	chunk_forget(b, c);
+	c->next = NULL;
+	return c;
 }
 
-/* Frees the owner when nothing is left of it. */
+/* The empty chunks above so many, to be unmapped. */
+static struct chunk *spare_cut(struct blocks *b, size_t keep)
+{
+	struct chunk *cut = NULL;
+
+	while (b->spare_n > keep) {
+		struct chunk *c = spare_pop(b);
+
+		chunk_forget(b, c);
+		c->next = cut;
+		cut = c;
+	}
+	return cut;
+}
+
+/* Unlocks, and frees the owner when nothing is left of it. */
 static void unlock(struct blocks *b)
 {
 	bool gone = b->closed && b->chunk_n == 0;
@@ -154,30 +174,42 @@ static void unlock(struct blocks *b)
 	}
 }
 
-static void spare_free(struct blocks *b)
+/* Without the lock. */
+static void chunks_unmap(struct chunk *c)
 {
-	while (b->spare)
-		chunk_unmap(b, spare_pop(b));
+	while (c) {
+		struct chunk *next = c->next;
+
+		munmap(c, c->bytes);
+		c = next;
+	}
 }
 
 struct blocks *blocks_close(struct blocks *b)
 {
+	struct chunk *cut, *last = NULL;
+
 	if (!b)
 		return NULL;
 	pthread_mutex_lock(&b->lock);
 	b->closed = true;
 	if (b->current)
-		chunk_done(b, TAKE_PTR(b->current));
-	spare_free(b);
+		last = chunk_done(b, TAKE_PTR(b->current));
+	cut = spare_cut(b, 0);
 	unlock(b);
+	chunks_unmap(last);
+	chunks_unmap(cut);
 	return NULL;
 }
 
 void blocks_trim(struct blocks *b)
 {
+	struct chunk *cut;
+
 	pthread_mutex_lock(&b->lock);
-	spare_free(b);
+	cut = spare_cut(b, MAX((size_t)BLOCKS_KEEP, b->spare_n - b->spare_n / TRIM_SHARE));
 	pthread_mutex_unlock(&b->lock);
+	chunks_unmap(cut);
 }
 
 /* One that is too large for a chunk that others share. */
@@ -203,8 +235,8 @@ static bool has_room(const struct blocks *b, size_t n)
 /* The chunk that is filled from now on. */
 static void chunk_next(struct blocks *b, struct chunk *c)
 {
-	if (b->current)
-		chunk_done(b, b->current);
+	if (b->current) /* seldom with anything to unmap */
+		chunks_unmap(chunk_done(b, b->current));
 	chunk_begin(b, c);
 	b->current = c;
 }
@@ -267,8 +299,9 @@ void blocks_free(void *block)
 	c = (struct chunk *)((uintptr_t)block & ~(uintptr_t)(BLOCKS_CHUNK_BYTES - 1));
 	b = c->owner;
 	pthread_mutex_lock(&b->lock);
-	chunk_done(b, c);
+	c = chunk_done(b, c);
 	unlock(b);
+	chunks_unmap(c);
 }
 
 size_t blocks_bytes(struct blocks *b)

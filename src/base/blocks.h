@@ -13,6 +13,7 @@
 
 #define BLOCKS_CHUNK_BYTES ((size_t)2 << 20)
 #define BLOCKS_SPARE       128 /* empty chunks that are kept, at most */
+#define BLOCKS_KEEP        16  /* … and for good: trimming leaves them */
 
 struct blocks;
 
@@ -29,7 +30,9 @@ void *blocks_take(struct blocks *b, size_t n);
 /* Gives back what blocks_take() returned.  NULL is fine. */
 void blocks_free(void *block);
 
-/* Gives empty chunks back to the system: when nothing much comes any more. */
+/* Gives some of the empty chunks back to the system: to be called now and then while nothing much
+ * comes.  Each time an eighth of them goes, so a rush that comes again soon finds most of its
+ * memory where it left it, neither unmapped nor to be cleared. */
 void blocks_trim(struct blocks *b);
 
 /* Bytes of all chunks, the empty ones too. */

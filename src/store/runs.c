@@ -11,14 +11,17 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "store/store_int.h"
 
-#define CHUNK_FIRST 1024
-#define STEP        8 /* traces between the steps of a look-up */
-#define LINE        64
-#define LIST_AHEAD  24 /* traces: the list comes from the caches of another core */
+#define CHUNK_FIRST   1024
+#define STEP          8 /* traces between the steps of a look-up */
+#define LINE          64
+#define PAGE_BYTES    ((uintptr_t)4096)
+#define POPULATE_FROM ((size_t)64 << 10)
+#define LIST_AHEAD    24 /* traces: the list comes from the caches of another core */
 
 struct kept {
 	struct batch *batch;
@@ -44,6 +47,17 @@ static void *entry(void *const *chunks, uint32_t at, size_t size)
 	return (char *)chunks[chunk] + (size_t)(at - before) * size;
 }
 
+/* Large ones all at once: that saves a fault for each page. */
+static void *chunk_new(size_t bytes)
+{
+	char *p = aligned_alloc(LINE, bytes);
+	uintptr_t skip = -(uintptr_t)p & (PAGE_BYTES - 1);
+
+	if (p && bytes >= POPULATE_FROM)
+		madvise(p + skip, (bytes - skip) & ~(PAGE_BYTES - 1), MADV_POPULATE_WRITE);
+	return p;
+}
+
 /* Makes the chunks of entries up to `need` - 1. */
 static bool reserve(void **chunks, uint64_t need, size_t size)
 {
@@ -53,7 +67,7 @@ static bool reserve(void **chunks, uint64_t need, size_t size)
 		uint64_t n = (uint64_t)CHUNK_FIRST << i;
 
 		if (!chunks[i])
-			chunks[i] = aligned_alloc(LINE, n * size);
+			chunks[i] = chunk_new(n * size);
 		if (!chunks[i])
 			return false;
 		have += n;

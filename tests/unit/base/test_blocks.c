@@ -33,8 +33,8 @@ static void blocks_are_aligned_and_do_not_overlap(void **state)
 
 static void a_chunk_is_used_again_or_given_back_when_its_last_block_has_gone(void **state)
 {
-	enum { N = 64 };
-	size_t before;
+	enum { N = 192 };
+	size_t before, after;
 	struct blocks *b = blocks_new();
 	void *taken[N];
 
@@ -51,13 +51,21 @@ static void a_chunk_is_used_again_or_given_back_when_its_last_block_has_gone(voi
 	}
 	for (int i = 0; i < N - 1; i++)
 		blocks_free(taken[i]);
+	/* Little by little, and not all. */
+	before = blocks_bytes(b);
 	blocks_trim(b);
-	assert_true(blocks_bytes(b) <= 2 * CHUNK);
+	after = blocks_bytes(b);
+	assert_true(after < before && after > before / 2);
+	for (int i = 0; i < N; i++)
+		blocks_trim(b);
+	assert_true(blocks_bytes(b) >= BLOCKS_KEEP * CHUNK);
+	assert_true(blocks_bytes(b) <= (BLOCKS_KEEP + 2) * CHUNK);
+	before = blocks_bytes(b);
 	memset(taken[N - 1], 1, CHUNK / 3);
 	blocks_free(taken[N - 1]);
 	/* What is larger than a chunk is not kept at all. */
 	blocks_free(blocks_take(b, 8 * CHUNK));
-	assert_true(blocks_bytes(b) <= 3 * CHUNK);
+	assert_true(blocks_bytes(b) <= before + CHUNK);
 	blocks_close(b);
 }
 
