@@ -77,6 +77,8 @@ static bool too_many(const struct settling *s, uint32_t fresh)
 
 static void fill_idents(struct settling *s)
 {
+	const struct field *fields = s->g->shapes.fields + s->k->field_first;
+
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct group_row *row = &s->g->rows[s->rows[i].value];
 		const struct batch *b = s->g->dictionary.remaps[row->remap].batch;
@@ -84,8 +86,9 @@ static void fill_idents(struct settling *s)
 		uint32_t prefix_n = row_prefix(b, row->e, prefix);
 
 		for (uint32_t f = 0; f < s->k->field_n; f++)
-			s->idents[(size_t)f * s->n + i] =
-				ident(s->g, b, row_field(b, row->e, prefix, prefix_n, f));
+			if (fields[f].class != ENTRY_LOOSE)
+				s->idents[(size_t)f * s->n + i] =
+					ident(s->g, b, row_field(b, row->e, prefix, prefix_n, f));
 	}
 }
 

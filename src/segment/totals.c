@@ -103,6 +103,26 @@ int totals_more(struct totals *t, uint16_t chunk, uint32_t place, uint32_t more)
 	return 0;
 }
 
+/* Adds the counts of a chunk to another; most are zero, and some at a time are looked at. */
+static int chunk_merge(struct totals *to, uint16_t into, const struct totals *from, uint16_t chunk)
+{
+	for (uint32_t at = 0; at < PLACES_PER; at += sizeof(uint64_t)) {
+		uint64_t some;
+
+		memcpy(&some, &from->chunks[chunk - 1][at], sizeof(some));
+		for (uint32_t i = at; some; i++, some >>= 8) {
+			uint32_t more = some & UINT8_MAX ? totals_count(from, chunk, i) : 0;
+
+			if (!more)
+				continue;
+			to->places += !to->chunks[into - 1][i];
+			if (totals_more(to, into, i, more) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 static int row_merge(struct totals *to, struct total *into, const struct totals *from,
 		     const struct total *row)
 {
@@ -119,13 +139,8 @@ static int row_merge(struct totals *to, struct total *into, const struct totals 
 		/* There are no more of them than there were. */
 		if (!into->chunks[k] && totals_room(to, into, k) < 0)
 			return -ENOMEM;
-		for (uint32_t i = 0; i < PLACES_PER; i++) {
-			uint32_t more = totals_count(from, row->chunks[k], i);
-
-			to->places += more && !to->chunks[into->chunks[k] - 1][i];
-			if (totals_more(to, into->chunks[k], i, more) < 0)
-				return -ENOMEM;
-		}
+		if (chunk_merge(to, into->chunks[k], from, row->chunks[k]) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
