@@ -212,6 +212,41 @@ int group_shapes_close(struct group_writer *g);
 int group_totals_add(struct group_writer *g, uint32_t first, uint32_t n);
 int group_totals_end(struct group_writer *g);
 int shapes_settle(struct group_writer *g);
+
+/* --- skeletons: group_skeletons.c --- */
+
+/* Is the row LOOSE without asking?  Where hardly any has a known set of keys, the others are not
+ * asked. */
+bool group_is_loose(const struct group_writer *g, uint32_t row);
+/* Finds the row's skeleton and counts the row.  -ENOMEM, and then it may have none. */
+int group_row_skeleton(struct group_writer *g, uint32_t row);
+/* Counts a row of the skeleton, whose first in this group is noted.  False without memory. */
+bool group_skeleton_first(struct group_writer *g, uint32_t skeleton);
+
+static inline bool group_skeleton_note(struct group_writer *g, uint32_t skeleton)
+{
+	return g->shapes.skeletons[skeleton].rows++ > 0 || group_skeleton_first(g, skeleton);
+}
+
+/* In the first group: makes rows of skeletons that few share LOOSE if these are too many, or while
+ * it is gathered if they are so by far.  -ENOMEM. */
+int group_loosen_early(struct group_writer *g);
+int group_loosen(struct group_writer *g);
+void group_skeletons_close(struct group_writer *g);
+
+/* --- values: group_stage.c --- */
+
+/* A row whose values are where they belong; its shape is to be looked up. */
+struct staged {
+	size_t first; /* of its FIXED values */
+	uint32_t row, hash;
+};
+
+/* Puts the row's values where they belong, FIXED ones into g->values from `first` on.  False
+ * without memory. */
+bool group_row_stage(struct group_writer *g, uint32_t number, size_t first, struct staged *out);
+/* The same for the attributes of a LOOSE row alone. */
+int group_row_stage_loose(struct group_writer *g, const struct group_row *row);
 /* Puts a value into a column.  -ENOMEM. */
 int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a);
 /* Puts all attributes of a row, which are LOOSE, into their columns and notes which these are.
