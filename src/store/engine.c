@@ -23,7 +23,9 @@
 #define MEMORY_DEFAULT ((size_t)1 << 30)
 #define GROUPS_MOST    ((size_t)64 << 20) /* bytes of groups kept for the next question */
 #define FLUSH_DEFAULT  ((size_t)8 << 20)
-#define FLUSH_FAST     32 /* times larger heads while much comes in */
+#define FLUSH_FAST     32 /* times larger heads while much comes in, … */
+#define FLUSH_BURST    12 /* … and so many times larger ones … */
+#define BURST_HEADS    3  /* … before it is known to last: these touch less memory */
 /* With as many again in one batch and what the log has room for, still fewer than a segment may
  * have.
  */
@@ -188,6 +190,8 @@ struct view *engine_rotate(struct engine *e)
 		memcpy(cursors, e->cursors.cursors, e->cursors.cursor_n * sizeof(*cursors));
 	active->cursors = cursors;
 	active->cursor_n = e->cursors.cursor_n;
+	if (clock_mono_ns() - active->born_ns < FLUSH_CALM_NS)
+		head->hurried = active->hurried + 1;
 	for (size_t i = 0; i < old->segment_n; i++)
 		view_add_segment(fresh, old->segments[i]);
 	for (size_t i = 0; i < old->head_n; i++)
@@ -203,7 +207,11 @@ struct view *engine_rotate(struct engine *e)
 /* Full for the pace at which it fills: large heads make large segments, which are written once. */
 static bool head_is_full(const struct engine *e, const struct head *h, int64_t now_ns)
 {
-	if (h->bytes >= e->options.flush_bytes_most || h->strings >= e->options.flush_strings)
+	size_t most = e->options.flush_bytes_most;
+
+	if (h->hurried < BURST_HEADS && most / FLUSH_BURST >= e->options.flush_bytes)
+		most = FLUSH_BURST * e->options.flush_bytes;
+	if (h->bytes >= most || h->strings >= e->options.flush_strings)
 		return true;
 	return h->bytes >= e->options.flush_bytes && now_ns - h->born_ns >= FLUSH_CALM_NS;
 }
