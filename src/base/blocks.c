@@ -41,17 +41,6 @@ struct blocks {
 	bool closed;
 };
 
-struct blocks *blocks_new(void)
-{
-	struct blocks *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return NULL;
-	pthread_mutex_init(&b->lock, NULL);
-	b->turns = SMALL_TURNS;
-	return b;
-}
-
 static size_t round_up(size_t n, size_t to)
 {
 	return (n + to - 1) & ~(to - 1);
@@ -212,6 +201,37 @@ void blocks_trim(struct blocks *b)
 	chunks_unmap(cut);
 }
 
+/* What the last chunk of a large page says about the next ones. */
+static void large_tried(struct blocks *b, bool slow)
+{
+	if (slow) {
+		b->small = b->turns;
+		b->turns = MIN(b->turns * 2 + 1, SMALL_MOST);
+	} else {
+		b->turns = SMALL_TURNS;
+	}
+}
+
+struct blocks *blocks_new(void)
+{
+	struct blocks *b = calloc(1, sizeof(*b));
+	struct chunk *c;
+	bool slow;
+
+	if (!b)
+		return NULL;
+	pthread_mutex_init(&b->lock, NULL);
+	b->turns = SMALL_TURNS;
+	/* The first one now: the system may take long, and nobody waits yet.  Or later. */
+	c = chunk_map(BLOCKS_CHUNK_BYTES, true, &slow);
+	large_tried(b, slow);
+	if (c) {
+		chunk_count(b, c);
+		spare_push(b, c);
+	}
+	return b;
+}
+
 /* One that is too large for a chunk that others share. */
 static void *take_large(struct blocks *b, size_t n)
 {
@@ -255,12 +275,8 @@ static bool make_room(struct blocks *b, size_t n)
 	pthread_mutex_unlock(&b->lock);
 	c = chunk_map(BLOCKS_CHUNK_BYTES, large, &slow);
 	pthread_mutex_lock(&b->lock);
-	if (large && slow) {
-		b->small = b->turns;
-		b->turns = MIN(b->turns * 2 + 1, SMALL_MOST);
-	} else if (large) {
-		b->turns = SMALL_TURNS;
-	}
+	if (large)
+		large_tried(b, slow);
 	if (c)
 		chunk_count(b, c);
 	if (c && has_room(b, n)) /* somebody was faster */

@@ -29,6 +29,19 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* Memory for whole blocks; none is no harm.  Touched at once: the system may take long to find a
+ * large page. */
+static char *buffer_new(void)
+{
+	char *buffer = aligned_alloc(BUFFER_BYTES, BUFFER_BYTES);
+
+	if (buffer) {
+		madvise(buffer, BUFFER_BYTES, MADV_HUGEPAGE); /* or not */
+		buffer[0] = 0;
+	}
+	return buffer;
+}
+
 void wal_out_init(struct wal_out *out, const struct wal_options *options, uint64_t seed,
 		  uint64_t last, uint64_t next_number)
 {
@@ -43,6 +56,7 @@ void wal_out_init(struct wal_out *out, const struct wal_options *options, uint64
 		.next_seq = last + 1,
 		.last = last,
 		.synced = last,
+		.buffer = options->sync == WAL_SYNC_ALWAYS ? buffer_new() : NULL,
 	};
 }
 
@@ -211,11 +225,8 @@ static int open_new(struct wal_out *out, const char *path)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL, fd;
 
-	if (out->sync == WAL_SYNC_ALWAYS && !out->buffer) {
-		out->buffer = aligned_alloc(BUFFER_BYTES, BUFFER_BYTES);
-		if (out->buffer)
-			madvise(out->buffer, BUFFER_BYTES, MADV_HUGEPAGE); /* or not */
-	}
+	if (out->sync == WAL_SYNC_ALWAYS && !out->buffer)
+		out->buffer = buffer_new();
 	if (out->buffer) {
 		fd = fs_open(out->fs, path, flags | O_DIRECT, 0600);
 		if (fd != -EINVAL)
