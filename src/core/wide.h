@@ -33,7 +33,18 @@ static inline uint32_t wide_same(const char *a, const char *b)
 {
 	return wide_same16(a, b) | wide_same16(a + 16, b + 16) << 16;
 }
+
+/* Are n bytes equal, 16 to WIDE of them? */
+static inline bool wide_ends_equal(const char *a, const char *b, size_t n)
+{
+	return (wide_same16(a, b) & wide_same16(a + n - 16, b + n - 16)) == 0xffff;
+}
 #else
+static inline bool wide_ends_equal(const char *a, const char *b, size_t n)
+{
+	return memcmp(a, b, n) == 0;
+}
+
 static inline uint32_t wide_same(const char *a, const char *b)
 {
 	uint32_t same = 0;

@@ -1,12 +1,23 @@
 /* wire/otlp_attrs.c - a run of OTLP's attributes: the hot path of the server.
  *
- * A span has ten attributes and every one comes through here.  Those of the usual shape are read in
- * one straight line: key, then value, together shorter than 128 bytes, the value a string, a number
- * or a boolean, and far enough from the end of the input that words may be loaded without asking.
- * All others take the long way, otlp_pair_decode(), which gives the same for any input. */
+ * A span has ten attributes and every one comes through here.  Most have come before in the same
+ * request, byte by byte: a table of them, by their first and last bytes, says where, and what was
+ * made of them.  It is given up where most do not.
+ *
+ * Others of the usual shape are read in one straight line: key, then value, together shorter than
+ * 128 bytes, the value a string, a number or a boolean, and far enough from the end of the input
+ * that words may be loaded without asking. All others take the long way, otlp_pair_decode(), which
+ * gives the same for any input. */
 #include "wire/otlp_text_int.h"
 
-#define STRING_HEAD (PB_TAG(2, PB_BYTES) | PB_TAG(1, PB_BYTES) << 16)
+/* Attributes that did not come before, until it is asked whether others do. */
+#define PAIRS_EARLY    64
+#define PAIRS_LATE     512
+#define NEW_TURNS      8 /* one in so many of them takes the place of another */
+
+#define PAIR_PER_BYTES 64
+
+#define STRING_HEAD    (PB_TAG(2, PB_BYTES) | PB_TAG(1, PB_BYTES) << 16)
 
 /* A key that was not the last one behind the one whose `next` is `link`.  NULL: the pair does not
  * start like the usual one.  Out of line, or it takes the registers of the loop. */
@@ -141,34 +152,168 @@ static const uint8_t *decode_any(struct otlp_decoder *d, const uint8_t *at, cons
 	return d->failed < 0 ? NULL : at + size;
 }
 
-const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, const uint8_t *end,
-				 uint32_t *count)
+/* Where an attribute of the usual size stands in the table, if it came before.  Its last bytes are
+ * of the value, its first are of the key. */
+static inline struct otlp_pair *pair_entry(struct otlp_decoder *d, const uint8_t *at, size_t n)
 {
-	/* otlp_text() looks at bytes before the string. */
-	const uint8_t *wide_end = at - (const uint8_t *)d->body.p < 16 ? at : d->wide_end, *start;
+	uint64_t key = hash_load64((const char *)at);
+
+	return &d->pairs[otlp_text_mix(hash_load64((const char *)at + n - 16) ^
+					       (key << 47 | key >> 17),
+				       hash_load64((const char *)at + n - 8)) >>
+			 d->pair_shift];
+}
+
+/* The same n bytes, length included? */
+static inline bool pair_same(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	const char *x = (const char *)a, *y = (const char *)b;
+
+	if (n <= WIDE)
+		return n >= WIDE / 2 ? wide_ends_equal(x, y, n) : wide_equal(x, y, wide_mask(n));
+	if (!wide_ends_equal(x, y, WIDE) || !wide_ends_equal(x + n - WIDE, y + n - WIDE, WIDE))
+		return false;
+	for (size_t i = WIDE; i + WIDE < n; i += WIDE)
+		if (!wide_ends_equal(x + i, y + i, WIDE))
+			return false;
+	return true;
+}
+
+/* So many attributes were new.  The first ones are new anywhere, and tell only whether it is worth
+ * to begin: with a table that is large enough, which takes time to clear. */
+static void pairs_judge(struct otlp_decoder *d)
+{
+	size_t all = d->batch->attr_n;
+
+	if (d->pairs_missed == PAIRS_EARLY && all >= PAIRS_EARLY + PAIRS_EARLY / 4)
+		otlp_pairs_clear(d, d->body.n / PAIR_PER_BYTES);
+	else if (d->pairs_missed == PAIRS_EARLY || all < PAIRS_LATE * 2)
+		d->pairs_pay = false;
+}
+
+/* Remembers an attribute.  What is new may be new every time, and so may a number: they seldom
+ * drive something out. */
+static inline void pair_learn(struct otlp_decoder *d, struct otlp_pair *entry, const uint8_t *at,
+			      const struct attr *a, bool seen)
+{
+	if ((entry->at == 0 || seen || d->pairs_missed % NEW_TURNS == 0) && a->bits <= UINT32_MAX)
+		*entry = (struct otlp_pair){a->key, a->type, (uint32_t)a->bits,
+					    (uint32_t)(at - (const uint8_t *)d->body.p)};
+	d->pairs_missed++;
+	if (d->pairs_missed == PAIRS_EARLY || d->pairs_missed == PAIRS_LATE)
+		pairs_judge(d);
+}
+
+static struct otlp_guess **behind(struct otlp_decoder *d, uint32_t key)
+{
+	uint32_t i = key & (OTLP_GUESSES - 1);
+
+	return d->known[i] == key ? d->guesses[i].next : d->lost;
+}
+
+/* An attribute that did not come before.  What did has left no guess behind it. */
+static __attribute__((noinline)) const uint8_t *decode_new(struct otlp_decoder *d,
+							   const uint8_t *at,
+							   struct otlp_pair *entry,
+							   struct otlp_guess ***link,
+							   struct attr *out)
+{
+	size_t strings = d->batch->strings;
+	const uint8_t *end;
+
+	if (!*link)
+		*link = behind(d, out[-1].key);
+	end = decode_usual(d, at, link, out);
+	if (end)
+		pair_learn(d, entry, at, out,
+			   out->type == VALUE_STRING && d->batch->strings == strings);
+	return end;
+}
+
+/* More room behind the last attribute, or NULL with d->failed set. */
+static __attribute__((noinline)) struct attr *more_room(struct otlp_decoder *d)
+{
 	struct batch *b = d->batch;
-	size_t before = b->attr_n;
-	struct otlp_guess **link;
-	uint64_t tag;
 
-	/* The first tag may be longer than it need be; further ones may not. */
-	at = varint_decode(at, end, &tag);
-	link = d->starts[tag >> 3 & (OTLP_STARTS - 1)];
+	if (batch_grow_attrs(b))
+		return b->attrs + b->attr_n;
+	d->failed = b->failed;
+	return NULL;
+}
+
+/* One attribute, which may be one that came before. */
+static inline const uint8_t *decode_pair(struct otlp_decoder *d, const uint8_t *at,
+					 struct otlp_guess ***link, struct attr *out)
+{
+	size_t n = 1 + (size_t)at[0];
+	struct otlp_pair *entry;
+
+	if (n > 0x80)
+		return NULL;
+	entry = pair_entry(d, at, n);
+	if (entry->at == 0 || !pair_same((const uint8_t *)d->body.p + entry->at, at, n))
+		return decode_new(d, at, entry, link, out);
+	memcpy(out, entry, sizeof(uint64_t));
+	out->bits = entry->value;
+	*link = NULL;
+	return at + n;
+}
+
+/* A run of attributes from the length of the first on, compiled twice: `pairs` is d->pairs_pay.
+ * Returns the byte behind it. */
+static inline __attribute__((always_inline)) const uint8_t *decode_run(struct otlp_decoder *d,
+								       const uint8_t *at,
+								       const uint8_t *end,
+								       const uint8_t *wide_end,
+								       uint64_t tag, bool pairs)
+{
+	struct batch *b = d->batch;
+	struct attr *out = b->attrs + b->attr_n, *room = b->attrs + b->attr_capacity;
+	struct otlp_guess **link = d->starts[tag >> 3 & (OTLP_STARTS - 1)];
+	const uint8_t *start;
+
 	do {
-		struct attr *out = batch_attr_room(b);
-
+		if (__builtin_expect(out == room, 0)) {
+			b->attr_n = b->attr_capacity;
+			out = more_room(d);
+			if (!out)
+				return NULL;
+			room = b->attrs + b->attr_capacity;
+		}
 		start = at;
-		at = start < wide_end ? decode_usual(d, start, &link, out) : NULL;
+		if (start >= wide_end)
+			at = NULL;
+		else
+			at = pairs ? decode_pair(d, start, &link, out)
+				   : decode_usual(d, start, &link, out);
 		if (!at) {
 			at = decode_any(d, start, end, out);
 			if (!at)
 				return NULL;
 		}
+		out++;
 	} while (at < end && *at == tag && at++);
 	if (at > end) {
 		d->failed = otlp_malformed(d, start, "an attribute");
 		return NULL;
 	}
-	*count += (uint32_t)(b->attr_n - before);
+	b->attr_n = (size_t)(out - b->attrs);
+	return at;
+}
+
+const uint8_t *otlp_attrs_decode(struct otlp_decoder *d, const uint8_t *at, const uint8_t *end,
+				 uint32_t *count)
+{
+	/* Bytes before a string are looked at, too. */
+	const uint8_t *wide_end = at - (const uint8_t *)d->body.p < 16 ? at : d->wide_end;
+	size_t before = d->batch->attr_n;
+	uint64_t tag;
+
+	/* The first tag may be longer than it need be; further ones may not. */
+	at = varint_decode(at, end, &tag);
+	at = d->pairs_pay ? decode_run(d, at, end, wide_end, tag, true)
+			  : decode_run(d, at, end, wide_end, tag, false);
+	if (at)
+		*count += (uint32_t)(d->batch->attr_n - before);
 	return at;
 }

@@ -11,6 +11,7 @@
  * for each, which must not cost a small one more than its spans. */
 #define RECENTS_FIRST    256
 #define RECENT_PER_BYTES 32
+#define PAIRS_FIRST      64
 
 static uint32_t count_fields(struct slice bytes, uint32_t tag)
 {
@@ -347,8 +348,19 @@ static int decode_resource_group(struct otlp_decoder *d, struct slice bytes,
 	return finish_group(d, &unknown, error, r.bad, &b->resources[index].unknown_group);
 }
 
-/* Sets the table of recent strings up, in memory for OTLP_RECENTS. */
-static void recents_init(struct otlp_decoder *d, uint32_t *recents)
+void otlp_pairs_clear(struct otlp_decoder *d, size_t most)
+{
+	size_t n = PAIRS_FIRST;
+
+	while (n < OTLP_PAIRS && n < most)
+		n *= 2;
+	memset(d->pairs, 0, n * sizeof(*d->pairs));
+	d->pair_shift = (unsigned)__builtin_clzll(n) + 1;
+}
+
+/* Sets the tables of recent strings and attributes up, in memory for OTLP_RECENTS and OTLP_PAIRS.
+ */
+static void recents_init(struct otlp_decoder *d, uint32_t *recents, struct otlp_pair *pairs)
 {
 	size_t n = RECENTS_FIRST;
 
@@ -357,6 +369,9 @@ static void recents_init(struct otlp_decoder *d, uint32_t *recents)
 	memset(recents, 0, n * sizeof(*recents));
 	d->recent = recents;
 	d->recent_shift = (unsigned)__builtin_clzll(n) + 1;
+	d->pairs = pairs;
+	otlp_pairs_clear(d, PAIRS_FIRST);
+	d->pairs_pay = d->body.n <= UINT32_MAX;
 }
 
 int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
@@ -364,6 +379,7 @@ int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
 {
 	struct otlp_guess guesses[OTLP_GUESSES]; /* not cleared: d.known says which are set */
 	uint32_t recents[OTLP_RECENTS];
+	struct otlp_pair pairs[OTLP_PAIRS];
 	struct otlp_decoder d = {.batch = batch,
 				 .body = body,
 				 .tally = tally,
@@ -374,8 +390,9 @@ int otlp_groups_decode(struct slice body, uint32_t number, struct batch *batch,
 	struct pb_field f;
 	int result = 0;
 
-	recents_init(&d, recents);
+	recents_init(&d, recents, pairs);
 	d.wide_end = body.n > OTLP_PAIR_MAX + WIDE ? r.end - (OTLP_PAIR_MAX + WIDE) : r.at;
+	d.lost[0] = d.lost[1] = &d.nothing;
 	for (size_t i = 0; i < OTLP_STARTS; i++)
 		d.starts[i][0] = d.starts[i][1] = &d.nothing;
 	while (result == 0 && pb_next(&r, &f))

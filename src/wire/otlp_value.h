@@ -16,6 +16,7 @@
 #define OTLP_GUESSES  256 /* powers of two */
 #define OTLP_STARTS   16
 #define OTLP_RECENTS  8192 /* at most */
+#define OTLP_PAIRS    4096 /* at most */
 #define OTLP_HEADS    16
 #define OTLP_PAIR_MAX 128 /* a length that takes one byte, and as much as it can tell */
 
@@ -28,6 +29,13 @@ struct otlp_guess {
 	uint32_t mask;              /* wide_mask() of the bytes up to the end of the key */
 	uint32_t code;              /* of the key */
 	uint8_t n;                  /* how many bytes these are */
+};
+
+/* An attribute that came before, and the place in the body where its length stands; 0 when the
+ * entry is free.  Most come again as they are. */
+struct otlp_pair {
+	uint32_t key, type, value; /* as in struct attr, where the upper half of the value is 0 */
+	uint32_t at;
 };
 
 /* A resource of the input, and what else is said of its group. */
@@ -51,9 +59,14 @@ struct otlp_decoder {
 						      field */
 	struct otlp_guess *guesses; /* OTLP_GUESSES of them, by the last bits of the key's code, */
 	uint32_t known[OTLP_GUESSES]; /* and the code each is for; 0: it is not set */
-	struct otlp_guess nothing;    /* the guess that is never right */
+	struct otlp_guess nothing;    /* the guess that is never right, */
+	struct otlp_guess *lost[2];   /* and what stands behind a key that is not among them */
 	uint32_t *recent;             /* codes of strings, by wire/otlp_text_int.h: */
 	unsigned recent_shift;        /* 2 to the power of 64 minus this of them */
+	struct otlp_pair *pairs;      /* attributes as a whole, by wire/otlp_attrs.c: */
+	unsigned pair_shift;          /* as many, likewise */
+	bool pairs_pay;               /* enough of them come again to look for them */
+	uint32_t pairs_missed;        /* so many did not */
 	/* Collectors put many requests together, and the same few resources come in each. */
 	struct otlp_head heads[OTLP_HEADS];
 	size_t head_n; /* all that were noted; the last OTLP_HEADS are there */
@@ -61,6 +74,9 @@ struct otlp_decoder {
 
 /* Fills the error with the place and returns -EBADMSG. */
 int otlp_malformed(struct otlp_decoder *d, const uint8_t *where, const char *what);
+
+/* Forgets all attributes; from now on about `most` are remembered, within limits. */
+void otlp_pairs_clear(struct otlp_decoder *d, size_t most);
 
 /* A run of KeyValues with the same one-byte tag, the first of which starts (with its tag) at `at`:
  * appended to the batch's attributes and counted.  Returns the byte behind the run, or NULL with

@@ -229,6 +229,115 @@ static void texts_stay_apart_however_many_they_are(void **state)
 	}
 }
 
+struct wanted {
+	char key[40], text[110];
+	int64_t number;
+	bool is_text;
+};
+
+/* One of many attributes that differ from others in one byte: of the key, the value, a length or
+ * the type. */
+static struct wanted near_twin(struct rng *rng)
+{
+	struct wanted w = {.is_text = rng_below(rng, 4) > 0};
+	size_t key = 1 + rng_below(rng, 2) * 30 + rng_below(rng, 3),
+	       text = rng_below(rng, 4) * 25 + rng_below(rng, 3);
+
+	memset(w.key, 'k', key);
+	w.key[rng_below(rng, key)] = (char)('a' + rng_below(rng, 2));
+	memset(w.text, 'v', text);
+	if (text > 0)
+		w.text[rng_below(rng, text)] = (char)('a' + rng_below(rng, 2));
+	w.number = (int64_t)(rng_below(rng, 300) << rng_below(rng, 3) * 16);
+	return w;
+}
+
+/* The same but for one byte of its text. */
+static struct wanted other_byte(struct wanted w, struct rng *rng)
+{
+	size_t n = strlen(w.text);
+
+	if (n > 0)
+		w.text[rng_below(rng, n)] = 'x';
+	return w;
+}
+
+static void put_wanted(struct buffer *out, const struct wanted *w)
+{
+	size_t pair, any;
+
+	if (w->is_text) {
+		put_string(out, slice_cstr(w->key), slice_cstr(w->text));
+		return;
+	}
+	pair = pb_begin(out, 9);
+	pb_put_bytes(out, 1, slice_cstr(w->key));
+	any = pb_begin(out, 2);
+	pb_put_varint(out, 3, (uint64_t)w->number);
+	pb_end(out, any);
+	pb_end(out, pair);
+}
+
+/* Whole attributes are remembered: none may be taken for one that looks like it, neither when they
+ * come again and again nor when they are new most times; not even one of a span that was refused,
+ * whose rows are gone. */
+static void attributes_are_what_they_are_however_often_they_came(void **state)
+{
+	enum { SPANS = 400, EACH = 12, FEW = 40 };
+	static struct wanted wanted[SPANS * EACH], few[FEW];
+
+	for (unsigned round = 0; round < 8; round++) {
+		_cleanup_(buffer_done)
+		struct buffer out = {0};
+		_cleanup_(batch_unrefp)
+		struct batch *b = NULL;
+		struct decode_tally tally = {0};
+		struct error error = {0};
+		struct rng rng = {round + 1};
+		size_t group = pb_begin(&out, 1), scope = pb_begin(&out, 2), n = 0;
+
+		for (int i = 0; i < FEW; i++)
+			few[i] = i % 2 ? other_byte(few[i - 1], &rng) : near_twin(&rng);
+		for (int i = 0; i < SPANS; i++) {
+			bool kept = rng_below(&rng, 5) > 0;
+			size_t span = pb_begin(&out, 2);
+
+			pb_put_bytes(&out, 1, kept ? SLICE("0123456789abcdef") : SLICE("short"));
+			pb_put_bytes(&out, 2, SLICE("01234567"));
+			for (int k = 0; k < EACH; k++) {
+				struct wanted w =
+					round % 2 ? few[rng_below(&rng, FEW)] : near_twin(&rng);
+
+				put_wanted(&out, &w);
+				if (kept)
+					wanted[n++] = w;
+			}
+			pb_end(&out, span);
+		}
+		pb_end(&out, scope);
+		pb_end(&out, group);
+		assert_false(out.failed);
+		b = batch_new(out.n);
+		assert_non_null(b);
+		assert_int_equal(
+			codec_find(SLICE("otlp"))->decode(buffer_get(&out), b, &tally, &error), 0);
+		assert_true(tally.rejected > 0);
+		assert_int_equal(b->attr_n, n);
+		for (size_t i = 0; i < n; i++) {
+			const struct attr *a = &b->attrs[i];
+
+			assert_true(slice_eq(batch_text(b, a->key), slice_cstr(wanted[i].key)));
+			assert_int_equal(a->type, wanted[i].is_text ? VALUE_STRING : VALUE_INT);
+			if (wanted[i].is_text)
+				assert_true(slice_eq(batch_text(b, a->string),
+						     slice_cstr(wanted[i].text)));
+			else
+				assert_int_equal(a->integer, wanted[i].number);
+		}
+		assert_true(batch_check(b));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +346,7 @@ int main(void)
 		cmocka_unit_test(pairs_of_any_shape_are_read_the_same),
 		cmocka_unit_test(every_text_has_one_code_and_every_code_one_text),
 		cmocka_unit_test(texts_stay_apart_however_many_they_are),
+		cmocka_unit_test(attributes_are_what_they_are_however_often_they_came),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
