@@ -164,7 +164,8 @@ static inline struct otlp_pair *pair_entry(struct otlp_decoder *d, const uint8_t
 			 d->pair_shift];
 }
 
-/* The same n bytes, length included? */
+/* The same n bytes, length included?  Of `a`, which is in the table, so many can be read, or n is
+ * more than OTLP_PAIR_MAX and the length differs. */
 static inline bool pair_same(const uint8_t *a, const uint8_t *b, size_t n)
 {
 	const char *x = (const char *)a, *y = (const char *)b;
@@ -204,6 +205,12 @@ static inline void pair_learn(struct otlp_decoder *d, struct otlp_pair *entry, c
 		pairs_judge(d);
 }
 
+static inline void pair_take(const struct otlp_pair *entry, struct attr *out)
+{
+	memcpy(out, entry, sizeof(uint64_t));
+	out->bits = entry->value;
+}
+
 static struct otlp_guess **behind(struct otlp_decoder *d, uint32_t key)
 {
 	uint32_t i = key & (OTLP_GUESSES - 1);
@@ -241,20 +248,42 @@ static __attribute__((noinline)) struct attr *more_room(struct otlp_decoder *d)
 	return NULL;
 }
 
+/* An attribute whose length takes two bytes: a long text, which may have come before. */
+static __attribute__((noinline)) const uint8_t *decode_long(struct otlp_decoder *d,
+							    const uint8_t *at, const uint8_t *end,
+							    struct attr *out)
+{
+	size_t n = 2 + (size_t)(at[0] & 0x7f) + ((size_t)at[1] << 7);
+	struct otlp_pair *entry;
+
+	/* A length that takes two bytes and need not is not one that is compared. */
+	if (at[1] >= 0x80 || n > (size_t)(end - at) || n < OTLP_PAIR_MAX)
+		return NULL;
+	entry = pair_entry(d, at, n);
+	if (entry->at != 0 && pair_same((const uint8_t *)d->body.p + entry->at, at, n)) {
+		pair_take(entry, out);
+		return at + n;
+	}
+	at = decode_any(d, at, end, out);
+	if (at && out->type == VALUE_STRING)
+		pair_learn(d, entry, at - n, out, false);
+	return at;
+}
+
 /* One attribute, which may be one that came before. */
 static inline const uint8_t *decode_pair(struct otlp_decoder *d, const uint8_t *at,
-					 struct otlp_guess ***link, struct attr *out)
+					 const uint8_t *end, struct otlp_guess ***link,
+					 struct attr *out)
 {
 	size_t n = 1 + (size_t)at[0];
 	struct otlp_pair *entry;
 
 	if (n > 0x80)
-		return NULL;
+		return decode_long(d, at, end, out);
 	entry = pair_entry(d, at, n);
 	if (entry->at == 0 || !pair_same((const uint8_t *)d->body.p + entry->at, at, n))
 		return decode_new(d, at, entry, link, out);
-	memcpy(out, entry, sizeof(uint64_t));
-	out->bits = entry->value;
+	pair_take(entry, out);
 	*link = NULL;
 	return at + n;
 }
@@ -284,7 +313,7 @@ static inline __attribute__((always_inline)) const uint8_t *decode_run(struct ot
 		if (start >= wide_end)
 			at = NULL;
 		else
-			at = pairs ? decode_pair(d, start, &link, out)
+			at = pairs ? decode_pair(d, start, end, &link, out)
 				   : decode_usual(d, start, &link, out);
 		if (!at) {
 			at = decode_any(d, start, end, out);

@@ -23,6 +23,9 @@
 #define SPAN_BYTES     448  /* what a span usually takes */
 #define PREFETCH_BYTES 1024 /* ahead */
 
+/* The tag of a span's flags, which takes two bytes. */
+#define FLAGS_HEAD (0x80 | (PB_TAG(16, PB_FIXED32) & 0x7f) | PB_TAG(16, PB_FIXED32) >> 7 << 8)
+
 enum id_state { ID_MISSING, ID_BAD, ID_GOOD };
 
 static enum id_state take_trace_id(struct slice bytes, struct trace_id *id)
@@ -185,6 +188,21 @@ static inline const uint8_t *span_start(struct otlp_decoder *d, const uint8_t *p
 	return p;
 }
 
+/* And what usually stands behind its attributes. */
+static inline const uint8_t *span_end(const uint8_t *p, const uint8_t *end, struct event *e)
+{
+	if (end - p >= 4 && pb_load16(p) == pb_head(PB_TAG(15, PB_BYTES), 2) &&
+	    p[2] == PB_TAG(3, PB_VARINT) && p[3] < 0x80) {
+		e->status = p[3];
+		p += 4;
+	}
+	if (end - p >= 6 && pb_load16(p) == FLAGS_HEAD) {
+		memcpy(&e->flags, p + 2, sizeof(e->flags));
+		p += 6;
+	}
+	return p;
+}
+
 static int span_walk(struct otlp_decoder *d, struct slice bytes, struct event *e,
 		     struct span_parts *s)
 {
@@ -194,6 +212,12 @@ static int span_walk(struct otlp_decoder *d, struct slice bytes, struct event *e
 	int error;
 
 	r.at = span_start(d, r.at, r.end, e, s);
+	if (r.at < r.end && *r.at == PB_TAG(9, PB_BYTES)) {
+		r.at = otlp_attrs_decode(d, r.at, r.end, &e->attrs.count);
+		if (!r.at)
+			return d->failed;
+		r.at = span_end(r.at, r.end, e);
+	}
 	while (pb_next(&r, &f)) {
 		switch (f.tag) {
 		case PB_TAG(1, PB_BYTES):

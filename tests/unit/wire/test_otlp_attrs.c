@@ -230,7 +230,7 @@ static void texts_stay_apart_however_many_they_are(void **state)
 }
 
 struct wanted {
-	char key[40], text[110];
+	char key[40], text[340];
 	int64_t number;
 	bool is_text;
 };
@@ -241,7 +241,7 @@ static struct wanted near_twin(struct rng *rng)
 {
 	struct wanted w = {.is_text = rng_below(rng, 4) > 0};
 	size_t key = 1 + rng_below(rng, 2) * 30 + rng_below(rng, 3),
-	       text = rng_below(rng, 4) * 25 + rng_below(rng, 3);
+	       text = rng_below(rng, 4) * (rng_below(rng, 3) ? 25 : 110) + rng_below(rng, 3);
 
 	memset(w.key, 'k', key);
 	w.key[rng_below(rng, key)] = (char)('a' + rng_below(rng, 2));
