@@ -80,6 +80,12 @@ void engine_report(struct engine *e, const char *format, ...) __attribute__((for
  */
 struct view *engine_rotate(struct engine *e);
 
+/* Takes a request, or refuses it (engine_append.c). */
+void engine_append(struct store *s, struct store_append *append);
+
+/* Opens the log, and puts into heads what it holds. */
+int engine_open_log(struct engine *e, struct error *error);
+
 /* What a change does to the store.  All of it or nothing. */
 struct engine_change {
 	struct view_segment *add; /* or NULL; a reference is taken on success */
