@@ -17,12 +17,15 @@ _Static_assert(DICTIONARY_RECENT == 1 << 6, "the top six bits of a hash");
 
 #define LINE         64
 #define FETCHED_MOST ((size_t)64 << 10) /* bytes of text of a batch */
+/* What the tables have room for at first: most segments have some thousand strings, and a table
+ * that is no larger than it must be stays in the processor's caches. */
+#define TABLES_HINT ((size_t)16 << 10)
 
 enum { WORDS_RESOURCE, WORDS_SCOPE, WORDS_SOURCE };
 
 int dictionary_init(struct dictionary *d)
 {
-	*d = (struct dictionary){.tables = batch_new(1 << 20)};
+	*d = (struct dictionary){.tables = batch_new(TABLES_HINT)};
 	map_init(&d->by_words);
 	map_init(&d->by_batch);
 	return d->tables ? 0 : -ENOMEM;

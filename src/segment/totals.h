@@ -101,8 +101,11 @@ static inline uint32_t totals_count(const struct totals *t, uint16_t chunk, uint
 }
 
 /* Fetch what totals_add() will look at, the one a while before the other, and that a while before
- * it. */
-static inline void totals_fetch_row(const struct totals *t, uint32_t number, int64_t duration_ns)
+ * it.  Inline in any case: gcc thinks that a function which only fetches does nothing, and leaves
+ * out calls of it. */
+static inline __attribute__((always_inline)) void totals_fetch_row(const struct totals *t,
+								   uint32_t number,
+								   int64_t duration_ns)
 {
 	const struct total *row = &t->rows[t->known[number].row];
 
@@ -111,7 +114,9 @@ static inline void totals_fetch_row(const struct totals *t, uint32_t number, int
 		__builtin_prefetch(&row->chunks[(duration_place(duration_ns) - 1U) / PLACES_PER]);
 }
 
-static inline void totals_fetch_place(const struct totals *t, uint32_t number, int64_t duration_ns)
+static inline __attribute__((always_inline)) void totals_fetch_place(const struct totals *t,
+								     uint32_t number,
+								     int64_t duration_ns)
 {
 	const struct total *row = &t->rows[t->known[number].row];
 	uint32_t place = duration_place(duration_ns) - 1U;

@@ -134,7 +134,9 @@ static void fetch_attrs(const struct gathered *of)
 		const struct event *e = event_get(of->refs[i]);
 		const struct attr *a = of->refs[i].batch->attrs + e->attrs.first;
 
-		/* What most rows have, without a loop that ends at another place each time. */
+		/* What most rows have, without a loop that ends at another place each time; the
+		 * last one may lie in a line of its own, and is looked at first. */
+		__builtin_prefetch(a + MAX(e->attrs.count, 1U) - 1);
 		__builtin_prefetch(a);
 		__builtin_prefetch(a + LINE_ATTRS);
 		__builtin_prefetch(a + 2 * LINE_ATTRS);
