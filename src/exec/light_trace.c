@@ -22,7 +22,7 @@ void light_trace_done(struct light_trace *l)
 
 int light_group(struct light_trace *l, struct trace_prune *prune, struct segment_group *g)
 {
-	int r;
+	uint32_t n;
 
 	l->prune = prune;
 	l->group = g;
@@ -33,8 +33,7 @@ int light_group(struct light_trace *l, struct trace_prune *prune, struct segment
 	l->codes = prune->codes;
 	l->times = l->durations = NULL;
 	l->names = NULL;
-	r = group_ids(g, &l->ids);
-	return r == 0 ? group_parents(g, &l->parents) : r;
+	return group_pieces_bare(g, &l->pieces, &n);
 }
 
 /* --- what is asked of it --- */
@@ -50,9 +49,7 @@ bool light_times(struct light_trace *l)
 
 	if (l->times || l->failed)
 		return l->times;
-	r = group_times(l->group, &l->times);
-	if (r == 0)
-		r = group_durations(l->group, &l->durations);
+	r = group_piece_clocks(l->group, l->piece, &l->times, &l->durations);
 	if (r < 0) {
 		l->times = l->durations = NULL;
 		l->failed = r;

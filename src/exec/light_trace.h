@@ -36,8 +36,10 @@ struct light_trace {
 	const struct segment *segment;
 	const struct segment_tables *tables;
 	const uint32_t *codes;
+	const struct group_piece *pieces; /* of the group */
+	uint32_t piece;                   /* the trace at hand: only its rows have … */
 	const uint64_t *ids, *parents;
-	const uint64_t *times, *durations; /* NULL until somebody asks */
+	const uint64_t *times, *durations; /* … NULL until somebody asks */
 	/* Names that are not the shape's: the column, NULL until somebody asks, and for each row of
 	 * such a shape which value of it. */
 	const struct group_column *names;
@@ -84,7 +86,7 @@ int light_attr(struct light_trace *l, uint32_t row, struct slice key, struct are
 	       struct value *ret_value);
 void light_attrs_done(struct light_trace *l);
 
-/* Has read the columns of times and durations; else l->failed. */
+/* Has times and durations of the trace; else l->failed. */
 bool light_times(struct light_trace *l);
 
 /* --- exec/light_order.c --- */

@@ -14,7 +14,7 @@ static int gather(struct light_trace *l, const struct group_piece *piece, struct
 	s->n = 0;
 	l->points = false;
 	for (uint32_t row = piece->first; row < piece->first + piece->rows; row++) {
-		enum prune_plain plain = (enum prune_plain)l->prune->plain[l->codes[row]];
+		enum prune_plain plain = (enum prune_plain)l->prune->shapes[l->codes[row]].plain;
 
 		if (plain == PLAIN_POINT) {
 			l->points = true;
@@ -127,8 +127,13 @@ int light_tree(struct light_trace *l, struct light_spans *s, const uint16_t *ord
 int light_set(struct light_trace *l, struct trace_at *at, const struct group_piece *piece)
 {
 	struct light_spans spans;
-	int r = gather(l, piece, &spans);
+	int r;
 
+	l->piece = (uint32_t)(piece - l->pieces);
+	l->times = l->durations = NULL;
+	r = l->failed = group_piece_links(l->group, l->piece, &l->ids, &l->parents);
+	if (r == 0)
+		r = gather(l, piece, &spans);
 	if (r == 0 && spans.n == 0)
 		r = -EAGAIN;
 	if (r == 0)

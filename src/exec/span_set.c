@@ -212,9 +212,8 @@ static int having_test(struct trace_at *at, const struct plan_having *h, struct 
 
 /* What one aggregate comes to over the blocks of a set. */
 static int set_aggregate(struct trace_at *at, const struct plan_aggregate *plan,
-			 const struct plan_set *of, struct value *ret_value)
+			 const uint64_t *set, struct value *ret_value)
 {
-	const uint64_t *set = trace_set(at, of);
 	struct element el = {.kind = ELEMENT_BLOCK};
 	struct sample sample = at->sample;
 	struct estimate estimate;
@@ -253,7 +252,7 @@ static uint64_t *compared(struct trace_at *at, const struct plan_set *s)
 	bool holds;
 
 	for (uint32_t i = 0; left && r == 0 && i < h->aggregate_n; i++)
-		r = set_aggregate(at, &h->aggregates[i], h->sets[i], &values[i]);
+		r = set_aggregate(at, &h->aggregates[i], trace_set(at, h->sets[i]), &values[i]);
 	if (!left || r < 0) {
 		at->env.failed = at->env.failed ? at->env.failed : r < 0 ? r : -ENOMEM;
 		return NULL;
@@ -265,11 +264,28 @@ static uint64_t *compared(struct trace_at *at, const struct plan_set *s)
 	return holds ? left : new_set(at);
 }
 
+/* {a} | count() > 1: of one group; all of it, or nothing. */
+static uint64_t *having_all(struct trace_at *at, const struct plan_having *h, uint64_t *set)
+{
+	struct value values[HAVING_MOST];
+	int r = h->aggregate_n > HAVING_MOST ? -E2BIG : 0;
+
+	for (uint32_t i = 0; r == 0 && i < h->aggregate_n; i++)
+		r = set_aggregate(at, &h->aggregates[i], set, &values[i]);
+	if (r < 0) {
+		at->env.failed = at->env.failed ? at->env.failed : r;
+		return NULL;
+	}
+	at->env.columns = values;
+	if (value_is_true(expr_eval(&at->env, h->condition)))
+		return at->env.failed ? NULL : set;
+	return at->env.failed ? NULL : new_set(at);
+}
+
 static uint64_t *having(struct trace_at *at, const struct plan_set *s)
 {
 	const struct plan_having *h = s->having;
-	const uint64_t *left = trace_set(at, s->left);
-	uint64_t *out = new_set(at);
+	uint64_t *left = trace_set(at, s->left), *out = new_set(at);
 	struct aggregate aggregates[HAVING_MOST];
 	struct grouping g;
 	uint32_t *group = arena_alloc(&at->arena, (at->trace->block_n + 1) * sizeof(*group));
@@ -278,6 +294,10 @@ static uint64_t *having(struct trace_at *at, const struct plan_set *s)
 
 	if (!left || !out || !group)
 		return NULL;
+	if (is_empty(at, left))
+		return out;
+	if (h->key_n == 0)
+		return having_all(at, h, left);
 	if (h->key_n > HAVING_MOST || h->aggregate_n > HAVING_MOST) {
 		at->env.failed = -E2BIG;
 		return NULL;

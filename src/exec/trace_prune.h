@@ -11,9 +11,12 @@
 #include "exec/run.h"
 #include "segment/group.h"
 
-#define PRUNE_SETS  64  /* of one plan; more are taken for possible */
-#define PRUNE_PARTS 8   /* of a predicate; one with more is taken as a whole */
-#define PRUNE_NAMES 256 /* a power of two: verdicts that are remembered */
+#define PRUNE_SETS     16  /* of one plan; more are taken for possible */
+#define PRUNE_PARTS    8   /* of a predicate; one with more is taken as a whole */
+#define PRUNE_NAMES    256 /* powers of two: verdicts that are remembered */
+#define PRUNE_VERDICTS 64
+
+typedef uint16_t prune_mask; /* a bit for each set */
 
 /* What a row of a shape is to exec/light_trace.h. */
 enum prune_plain { PLAIN_NOT, PLAIN_SPAN, PLAIN_POINT };
@@ -28,6 +31,14 @@ struct prune_set {
 	uint32_t part_n, name_n;
 };
 
+/* Of the rows of a shape. */
+struct prune_shape {
+	prune_mask may;   /* bit i is set when they may be in set i, … */
+	prune_mask is;    /* … when every one of them is, … */
+	prune_mask named; /* … when it is the name that decides */
+	uint8_t plain;    /* enum prune_plain */
+};
+
 struct trace_prune {
 	struct query_at *run;
 	const struct plan_node *node;
@@ -38,22 +49,26 @@ struct trace_prune {
 
 	/* Of the segment at hand. */
 	struct segment *segment;
-	uint64_t *masks;   /* by shape: bit i is set when set i is possible */
-	uint64_t *certain; /* … when every row of it is in the set */
-	uint64_t *named;   /* … when it is the name that decides */
-	uint8_t *plain;    /* enum prune_plain */
-	size_t mask_capacity, certain_capacity, named_capacity, plain_capacity;
+	struct prune_shape *shapes;
+	size_t shape_capacity;
 	struct arena arena;
 	struct expr_memo *memo;
 
 	/* Of the group at hand. */
 	const uint32_t *codes; /* of its rows: shapes */
-	uint64_t *may, *is;    /* by row: bit i is set when it may be, when it is, in set i */
+	prune_mask *may, *is;  /* by row: bit i is set when it may be, when it is, in set i */
 	struct prune_name {
-		uint64_t key; /* group and text, from 1 */
-		uint64_t may, is;
+		uint64_t key; /* of what, from 1, and the text's code */
+		prune_mask may, is;
 	} names[PRUNE_NAMES];
-	uint64_t serial; /* of the group */
+	uint64_t serial,
+		segment_serial; /* of the group, whose texts they are, and of the segment */
+
+	/* May a trace whose rows may be in these sets have tuples? */
+	struct prune_verdict {
+		prune_mask mask;
+		bool known, may;
+	} verdicts[PRUNE_VERDICTS];
 };
 
 /* -ENOMEM. */
@@ -68,6 +83,6 @@ bool trace_prune_zone(const struct trace_prune *p, const struct group_zone *zone
 int trace_prune_group(struct trace_prune *p, struct segment_group *g);
 
 /* May the trace have tuples? */
-bool trace_prune_possible(const struct trace_prune *p, const struct group_piece *piece);
+bool trace_prune_possible(struct trace_prune *p, const struct group_piece *piece);
 
 #endif

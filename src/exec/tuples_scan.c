@@ -272,7 +272,7 @@ static int on_group(void *context, struct segment_group *g, const uint32_t *indi
 	struct part *p = context;
 	const struct group_piece *pieces;
 	uint32_t all, from = 0, to;
-	int r = group_pieces(g, &pieces, &all);
+	int r = group_pieces_bare(g, &pieces, &all);
 
 	if (r == 0 && !vec_reserve(&p->left, &p->left_capacity, n + 1, sizeof(*p->left)))
 		r = -ENOMEM;

@@ -246,7 +246,7 @@ size_t group_bytes(const struct segment_group *g)
 		   g->column_capacity * sizeof(*g->columns) +
 		   (g->loose_capacity + g->found_capacity) * sizeof(uint32_t) +
 		   g->uuid_capacity * UUID_BYTES +
-		   (g->expected_capacity + g->var_capacity) * sizeof(uint64_t) +
+		   (g->expected_capacity + g->var_capacity + g->raw.capacity) * sizeof(uint64_t) +
 		   list_bytes(&g->list);
 
 	for (size_t i = 0; i < g->column_used; i++) {
@@ -277,6 +277,7 @@ struct segment_group *group_free(struct segment_group *g)
 	free(g->uuids);
 	free(g->expected);
 	free(g->vars);
+	free(g->raw.values);
 	column_codec_free(g->codec);
 	free(g);
 	return NULL;

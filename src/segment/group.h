@@ -213,6 +213,14 @@ int group_times(struct segment_group *g, const uint64_t **ret_times);
 int group_ids(struct segment_group *g, const uint64_t **ret_id1);
 int group_parents(struct segment_group *g, const uint64_t **ret_id2);
 
+/* The same arrays for who looks at some pieces: only rows of those that were asked for mean
+ * something in them, until one of the functions above was asked.  Cheapest in the order of pieces.
+ */
+int group_piece_links(struct segment_group *g, uint32_t piece, const uint64_t **ret_id1,
+		      const uint64_t **ret_id2);
+int group_piece_clocks(struct segment_group *g, uint32_t piece, const uint64_t **ret_times,
+		       const uint64_t **ret_durations);
+
 /* Fields of some rows alone, at most GROUP_FEW_ROWS and ascending: the arrays hold them where these
  * rows are, and of their pieces the ids; elsewhere they hold anything. */
 #define GROUP_FEW_ROWS 32

@@ -61,6 +61,14 @@ struct loose_list {
 	size_t place_capacity;
 };
 
+/* Values of blocks from which links and times of pieces are made: group_piecewise.c. */
+struct raw_links {
+	uint64_t *values; /* all of them */
+	size_t capacity;
+	uint64_t *id1, *backs, *id2, *times, *points, *durations;
+	int64_t *distances;
+};
+
 #define FORM_MARKS 512 /* the eight bits of a form that count, and if a block's name is a value */
 
 struct segment_group {
@@ -107,7 +115,8 @@ struct segment_group {
 	uint32_t window;  /* which of these it is: columns decoded for it have its number */
 	uint8_t (*uuids)[UUID_BYTES];
 	size_t uuid_capacity;
-	uint64_t *scratch;      /* two a row */
+	uint64_t *scratch; /* two a row */
+	struct raw_links raw;
 	bool no_units, no_seqs; /* those arrays are all zero, for any group */
 
 	/* Values that each column must have, from the shapes of all rows: all, and those of VAR
@@ -139,6 +148,8 @@ enum group_have {
 	HAVE_PIECE_STARTS = 1 << 16,
 	HAVE_MARKS = 1 << 17,
 	HAVE_FORMS = 1 << 18,
+	HAVE_RAW_LINKS = 1 << 19,
+	HAVE_RAW_CLOCKS = 1 << 20,
 };
 
 /* What is read when a group is opened; the rest is read block by block. */

@@ -36,8 +36,7 @@ static int get_block(struct segment_group *g, enum group_block id, const struct 
 	return e < 0 ? e : r;
 }
 
-/* The windows' values of a block, one behind the other, into `out`. */
-static int get_u64(struct segment_group *g, enum group_block id, const struct row_window *w,
+int window_get_u64(struct segment_group *g, enum group_block id, const struct row_window *w,
 		   size_t n, uint64_t *out)
 {
 	struct column_range ranges[GROUP_FEW_ROWS];
@@ -50,7 +49,7 @@ static int get_u64(struct segment_group *g, enum group_block id, const struct ro
 							       0, ranges, n, out));
 }
 
-static int get_ids(struct segment_group *g, enum group_block id, const struct row_window *w,
+int window_get_ids(struct segment_group *g, enum group_block id, const struct row_window *w,
 		   size_t n, uint64_t *out)
 {
 	struct column_range ranges[GROUP_FEW_ROWS];
@@ -59,8 +58,8 @@ static int get_ids(struct segment_group *g, enum group_block id, const struct ro
 	return r <= 0 ? r : group_fixed_ranges(g, id, sizeof(*out), ranges, n, out);
 }
 
-static int window_id1(struct segment_group *g, const struct row_window *w, const uint64_t **ids,
-		      const uint64_t **backs)
+int window_take_id1(struct segment_group *g, const struct row_window *w, const uint64_t **ids,
+		    const uint64_t **backs)
 {
 	const uint64_t *id = *ids, *back = *backs;
 
@@ -94,17 +93,17 @@ static int window_id1(struct segment_group *g, const struct row_window *w, const
 static int need_id1(struct segment_group *g, const struct row_window *w, size_t n)
 {
 	const uint64_t *id = g->scratch, *back = g->scratch + count_of(w, n, BLOCK_ID1);
-	int r = get_ids(g, BLOCK_ID1, w, n, g->scratch);
+	int r = window_get_ids(g, BLOCK_ID1, w, n, g->scratch);
 
 	if (r == 0)
-		r = get_u64(g, BLOCK_ID1_BACK, w, n, g->scratch + count_of(w, n, BLOCK_ID1));
+		r = window_get_u64(g, BLOCK_ID1_BACK, w, n, g->scratch + count_of(w, n, BLOCK_ID1));
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = window_id1(g, &w[i], &id, &back);
+		r = window_take_id1(g, &w[i], &id, &back);
 	return r;
 }
 
-static int window_id2(struct segment_group *g, const struct row_window *w,
-		      const int64_t **distances, const uint64_t **ids)
+int window_take_id2(struct segment_group *g, const struct row_window *w, const int64_t **distances,
+		    const uint64_t **ids)
 {
 	const int64_t *distance = *distances;
 	const uint64_t *id = *ids;
@@ -137,12 +136,12 @@ static int need_id2(struct segment_group *g, const struct row_window *w, size_t 
 {
 	const int64_t *distance = (const int64_t *)g->scratch;
 	const uint64_t *id = g->scratch + count_of(w, n, BLOCK_PARENT);
-	int r = get_u64(g, BLOCK_PARENT, w, n, g->scratch);
+	int r = window_get_u64(g, BLOCK_PARENT, w, n, g->scratch);
 
 	if (r == 0)
-		r = get_ids(g, BLOCK_ID2, w, n, g->scratch + count_of(w, n, BLOCK_PARENT));
+		r = window_get_ids(g, BLOCK_ID2, w, n, g->scratch + count_of(w, n, BLOCK_PARENT));
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = window_id2(g, &w[i], &distance, &id);
+		r = window_take_id2(g, &w[i], &distance, &id);
 	return r;
 }
 
@@ -168,7 +167,7 @@ int group_need_ids(struct segment_group *g)
 	return r;
 }
 
-static void read_times(struct segment_group *g, uint32_t piece, const uint64_t **times,
+void window_take_times(struct segment_group *g, uint32_t piece, const uint64_t **times,
 		       const uint64_t **points)
 {
 	uint32_t first = g->piece_first[piece], end = g->piece_first[piece + 1];
@@ -245,8 +244,7 @@ static int shapes_of_values(struct segment_group *g, enum group_block id, size_t
 	return known == w->before[id] + w->count[id] ? 0 : group_decoded(g, BLOCK_MARKS, -EBADMSG);
 }
 
-/* Numbers written by shape, into `out`.  Uses the second half of the scratch memory. */
-static int get_by_shape(struct segment_group *g, enum group_block id, const struct row_window *w,
+int window_get_by_shape(struct segment_group *g, enum group_block id, const struct row_window *w,
 			size_t n, uint64_t *out)
 {
 	uint32_t *shapes = (uint32_t *)(g->scratch + g->zone->rows);
@@ -305,14 +303,14 @@ int window_times(struct segment_group *g, const struct row_window *w, size_t n)
 	int r = need_piece_durations(g, w, n, TIME_MASK, TIME_LAST);
 
 	if (r == 0)
-		r = get_by_shape(g, BLOCK_TIME, w, n, g->scratch);
+		r = window_get_by_shape(g, BLOCK_TIME, w, n, g->scratch);
 
 	if (r == 0)
-		r = get_by_shape(g, BLOCK_TIME_POINT, w, n,
-				 g->scratch + count_of(w, n, BLOCK_TIME));
+		r = window_get_by_shape(g, BLOCK_TIME_POINT, w, n,
+					g->scratch + count_of(w, n, BLOCK_TIME));
 	for (size_t i = 0; i < n && r == 0; i++)
 		for (uint32_t p = w[i].piece; p < w[i].piece_end; p++)
-			read_times(g, p, &times, &points);
+			window_take_times(g, p, &times, &points);
 	return r;
 }
 
@@ -343,7 +341,7 @@ int group_need_times(struct segment_group *g)
 	return r;
 }
 
-static const uint64_t *read_durations(struct segment_group *g, const struct row_window *w,
+const uint64_t *window_take_durations(struct segment_group *g, const struct row_window *w,
 				      const uint64_t *from)
 {
 	for (uint32_t p = w->piece; p < w->piece_end; p++)
@@ -363,10 +361,10 @@ int window_durations(struct segment_group *g, const struct row_window *w, size_t
 	int r = need_piece_durations(g, w, n, END_MASK, END_WHOLE);
 
 	if (r == 0)
-		r = get_by_shape(g, BLOCK_DURATION, w, n, g->scratch);
+		r = window_get_by_shape(g, BLOCK_DURATION, w, n, g->scratch);
 
 	for (size_t i = 0; i < n && r == 0; i++)
-		from = read_durations(g, &w[i], from);
+		from = window_take_durations(g, &w[i], from);
 	return r;
 }
 
@@ -392,7 +390,7 @@ static int need_rare(struct segment_group *g, enum group_block id, uint32_t bit,
 		     const struct row_window *w, uint64_t *to, bool *none)
 {
 	const uint64_t *from = g->scratch;
-	int r = get_u64(g, id, w, 1, g->scratch);
+	int r = window_get_u64(g, id, w, 1, g->scratch);
 
 	if (r < 0 || (w->total[id] == 0 && *none))
 		return r;

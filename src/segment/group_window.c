@@ -105,8 +105,7 @@ static const uint8_t lane_blocks[MARK_NAME] = {
 	[MARK_DURATION] = BLOCK_DURATION,
 };
 
-/* The window of a piece, with what marks count. */
-static int window_of_piece(struct segment_group *g, uint32_t piece, struct row_window *ret_window)
+int window_of_piece(struct segment_group *g, uint32_t piece, struct row_window *ret_window)
 {
 	struct row_window w = {.piece = piece,
 			       .piece_end = piece + 1,
@@ -123,7 +122,7 @@ static int window_of_piece(struct segment_group *g, uint32_t piece, struct row_w
 		w.before[id] = before[lane];
 		w.count[id] = own[lane];
 		w.total[id] = g->fixed[id].n;
-		if (w.before[id] + w.count[id] > w.total[id])
+		if (w.before[id] > w.total[id] || w.count[id] > w.total[id] - w.before[id])
 			r = group_decoded(g, BLOCK_MARKS, -EBADMSG);
 	}
 	if (r == 0)

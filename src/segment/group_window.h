@@ -36,4 +36,27 @@ int window_durations(struct segment_group *g, const struct row_window *w, size_t
 int window_times(struct segment_group *g, const struct row_window *w, size_t n);
 int window_units(struct segment_group *g, const struct row_window *w);
 
+/* The window of a piece, but for units and sequence numbers. */
+int window_of_piece(struct segment_group *g, uint32_t piece, struct row_window *ret_window);
+
+/* The values that windows have in a block, one behind the other, into `out`: ids, others, and
+ * numbers written by shape, which use the second half of the scratch memory. */
+int window_get_ids(struct segment_group *g, enum group_block id, const struct row_window *w,
+		   size_t n, uint64_t *out);
+int window_get_u64(struct segment_group *g, enum group_block id, const struct row_window *w,
+		   size_t n, uint64_t *out);
+int window_get_by_shape(struct segment_group *g, enum group_block id, const struct row_window *w,
+			size_t n, uint64_t *out);
+
+/* What rows of a window have, from values of their blocks; what points to these moves behind those
+ * taken.  Times, of a piece, need ids and durations. */
+int window_take_id1(struct segment_group *g, const struct row_window *w, const uint64_t **ids,
+		    const uint64_t **backs);
+int window_take_id2(struct segment_group *g, const struct row_window *w, const int64_t **distances,
+		    const uint64_t **ids);
+const uint64_t *window_take_durations(struct segment_group *g, const struct row_window *w,
+				      const uint64_t *from);
+void window_take_times(struct segment_group *g, uint32_t piece, const uint64_t **times,
+		       const uint64_t **points);
+
 #endif

@@ -280,7 +280,7 @@ static int scan_group(struct scanning *s, struct segment_group *g)
 	const struct group_zone *zone = group_zone(g);
 	const struct group_piece *pieces;
 	uint32_t n, whole = 0;
-	int r = group_pieces(g, &pieces, &n);
+	int r = group_pieces_bare(g, &pieces, &n);
 
 	if (r == 0 && !vec_reserve(&s->pieces, &s->piece_capacity, n + 1, sizeof(*s->pieces)))
 		r = -ENOMEM;
@@ -504,7 +504,7 @@ static int names_visit(struct scanning *s, struct segment_group *g,
 	const struct group_zone *zone = group_zone(g);
 	const struct group_piece *pieces;
 	uint32_t all, whole = 0;
-	int r = group_pieces(g, &pieces, &all);
+	int r = group_pieces_bare(g, &pieces, &all);
 
 	if (r == 0 && !vec_reserve(&s->pieces, &s->piece_capacity, all + 1, sizeof(*s->pieces)))
 		r = -ENOMEM;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "batch_random.h"
 #include "segment/group_int.h"
 #include "segment_fixture.h"
 
@@ -185,6 +186,65 @@ static void few_rows_are_what_all_rows_say(void **state)
 	assert_few_rows(*state, 7, 0);
 }
 
+/* Pieces that are asked for have what all of them have, in their order or not, whatever was asked
+ * before. */
+static void assert_pieces(struct segment *s, uint32_t number, struct rng *rng)
+{
+	const uint64_t *all[4], *some[4];
+	const struct group_piece *pieces;
+	struct segment_group *g = NULL, *whole;
+	uint32_t n;
+
+	assert_int_equal(group_open(s, number, &whole), 0);
+	assert_int_equal(group_pieces(whole, &pieces, &n), 0);
+	assert_int_equal(group_ids(whole, &all[0]), 0);
+	assert_int_equal(group_parents(whole, &all[1]), 0);
+	assert_int_equal(group_times(whole, &all[2]), 0);
+	assert_int_equal(group_durations(whole, &all[3]), 0);
+	assert_int_equal(group_turn(s, number, true, &g), 0);
+	assert_int_equal(group_piece_links(g, n, &some[0], &some[1]), -EINVAL);
+	for (uint32_t i = 0, piece = 0; i < 300; i++) {
+		piece = rng_below(rng, 4) ? (piece + (uint32_t)rng_below(rng, 5)) % n
+					  : (uint32_t)rng_below(rng, n);
+		if (rng_below(rng, 2))
+			assert_int_equal(group_piece_links(g, piece, &some[0], &some[1]), 0);
+		assert_int_equal(group_piece_clocks(g, piece, &some[2], &some[3]), 0);
+		assert_int_equal(group_piece_links(g, piece, &some[0], &some[1]), 0);
+		for (int k = 0; k < 4; k++)
+			assert_memory_equal(some[k] + pieces[piece].first,
+					    all[k] + pieces[piece].first,
+					    pieces[piece].rows * sizeof(**all));
+		if (i == 250)
+			assert_int_equal(group_times(g, &some[2]), 0);
+	}
+	group_close(g);
+	group_close(whole);
+}
+
+static void pieces_are_what_all_rows_say(void **state)
+{
+	struct pile p = {0};
+	struct rng made = {19}, rng = {23};
+	struct segment *s;
+
+	pile_add(&p, mixed_keys(&made, LISTS));
+	/* With parents, points and links. */
+	for (int i = 0; i < 4; i++) {
+		struct batch_random what = {.shape = i % 2 ? RANDOM_TRACES : RANDOM_EVENTS,
+					    .rows = 1000};
+		struct batch *b = batch_random(&made, &what);
+
+		pile_share_traces(b, &made, 90);
+		pile_add(&p, b);
+	}
+	pile_write(&p, *state, 9, GROUP_ROWS);
+	s = pile_open(*state, 9);
+	for (uint32_t number = 0; number < segment_info(s)->groups; number++)
+		assert_pieces(s, number, &rng);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 /* Wrong marks are found by who counts them; who does not gets rows or an error, and no harm. */
 static void marks_that_lie_are_found(void **state)
 {
@@ -198,6 +258,7 @@ static void marks_that_lie_are_found(void **state)
 	s = pile_open(*state, 8);
 	for (uint32_t i = 0; i < ARRAY_SIZE(lies) * MARK_LANES; i++) {
 		struct segment_group *g;
+		const uint64_t *times, *durations;
 		struct group_few few;
 		struct slice name;
 
@@ -210,6 +271,8 @@ static void marks_that_lie_are_found(void **state)
 
 			assert_true(r == 0 || r == -EBADMSG);
 			r = group_row_name(g, row, &name);
+			assert_true(r == 0 || r == -EBADMSG);
+			r = group_piece_clocks(g, row * 7 % g->zone->pieces, &times, &durations);
 			assert_true(r == 0 || r == -EBADMSG);
 		}
 		assert_int_equal(group_check_marks(g), -EBADMSG);
@@ -377,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_rows_are_what_all_rows_say),
 		cmocka_unit_test(few_rows_are_what_all_rows_say),
+		cmocka_unit_test(pieces_are_what_all_rows_say),
 		cmocka_unit_test(marks_that_lie_are_found),
 		cmocka_unit_test(bare_rows_are_rows_without_attributes),
 		cmocka_unit_test(values_are_found_where_they_stand),
