@@ -40,6 +40,8 @@ struct column_codec *column_codec_free(struct column_codec *c)
 	ZSTD_freeDCtx(c->decompressor);
 	for (int i = 0; i < SLOTS; i++)
 		buffer_done(&c->scratch[i]);
+	for (int i = 0; i < MODEL_SLOTS; i++)
+		free(c->model_slots[i].slots);
 	free(c);
 	return NULL;
 }
@@ -50,6 +52,8 @@ size_t column_codec_bytes(const struct column_codec *c)
 
 	for (int i = 0; i < SLOTS; i++)
 		n += c->scratch[i].capacity;
+	for (int i = 0; i < MODEL_SLOTS; i++)
+		n += c->model_slots[i].capacity * sizeof(*c->model_slots[i].slots);
 	return n;
 }
 

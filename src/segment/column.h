@@ -82,14 +82,13 @@ void column_codec_learner(struct column_codec *c, struct column_learner *l, cons
 struct column_models {
 	struct column_model *rows;
 	uint32_t n;
+	uint64_t id; /* of their bytes: the same models have the same */
 };
 
 /* n models; `names`: how many contexts have names.  -EBADMSG, -ENOMEM. */
 int column_models_read(struct slice bytes, uint32_t n, uint32_t names,
 		       struct column_models *ret_models);
 void column_models_done(struct column_models *m);
-/* Bytes of memory that they hold; any thread. */
-size_t column_models_bytes(const struct column_models *m);
 
 /* Which models blocks are decoded with from now on. */
 void column_codec_models(struct column_codec *c, const struct column_models *m,

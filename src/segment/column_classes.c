@@ -311,43 +311,26 @@ static inline uint8_t step(const struct column_table *t, uint32_t *state, const 
 	return symbol;
 }
 
-/* The table of a context; NULL when out of memory.  `learnt`: known where it is called. */
-static inline __attribute__((always_inline)) const struct column_table *table_of(
-	const struct column_symbols *s, bool learnt, uint32_t context)
-{
-	return learnt ? column_model_table(s->model, s->names[context])
-		      : &s->tables[s->numbers[context]];
-}
-
 /* Symbols first … end - 1; *words moves behind those that they took. */
-static inline __attribute__((always_inline)) int read_symbols(const struct column_symbols *s,
-							      bool learnt, size_t first, size_t end,
-							      const uint32_t *contexts,
-							      uint32_t *states,
-							      const uint8_t **words, uint8_t *out)
+static int read_symbols(const struct column_symbols *s, size_t first, size_t end,
+			const uint32_t *contexts, uint32_t *states, const uint8_t **words,
+			uint8_t *out)
 {
-	const uint8_t *at = *words, *last = s->words.end;
-	const struct column_table *t;
+	const uint8_t *at = *words, *last = s->words.end, *numbers = s->numbers;
+	const struct column_table *tables = s->tables;
 	size_t i = first;
 
 	/* While there is a word for each of the next four, none needs to be looked for. */
 	for (; i + STATES <= end && (size_t)(last - at) >= STATES * 2; i += STATES)
-		for (unsigned k = 0; k < STATES; k++) {
-			t = table_of(s, learnt, contexts[i + k]);
-			if (!t)
-				return -ENOMEM;
-			out[i + k] = step(t, &states[k], &at);
-		}
+		for (unsigned k = 0; k < STATES; k++)
+			out[i + k] = step(&tables[numbers[contexts[i + k]]], &states[k], &at);
 	for (; i < end; i++) { /* the last few */
 		uint8_t copy[2] = {0};
 		const uint8_t *from = copy;
 
 		if (last - at >= 2)
 			memcpy(copy, at, sizeof(copy));
-		t = table_of(s, learnt, contexts[i]);
-		if (!t)
-			return -ENOMEM;
-		out[i] = step(t, &states[i % STATES], &from);
+		out[i] = step(&tables[numbers[contexts[i]]], &states[i % STATES], &from);
 		if (from == copy)
 			continue;
 		if (last - at < 2)
@@ -380,8 +363,7 @@ int column_symbols_read(const struct column_symbols *s, const struct column_rest
 		return -EBADMSG;
 	at = first + from->words * sizeof(uint16_t);
 	memcpy(states, i == 0 ? s->words.p : (const uint8_t *)from->states, sizeof(states));
-	e = s->model ? read_symbols(s, true, from->at, end, contexts, states, &at, out)
-		     : read_symbols(s, false, from->at, end, contexts, states, &at, out);
+	e = read_symbols(s, from->at, end, contexts, states, &at, out);
 	if (e < 0)
 		return e;
 	if (i + 1 < restarts->n && end == next->at)
@@ -400,24 +382,26 @@ int column_symbols_read(const struct column_symbols *s, const struct column_rest
 int column_classes_open(struct column_codec *c, struct column_reader *r, size_t n,
 			const struct column_context *context, struct column_symbols *ret_symbols)
 {
-	struct column_symbols s = {0};
+	struct column_symbols s = {.all_numbers = true};
 	uint64_t contexts, tables;
+	const uint8_t *numbers;
 	struct decoder *d;
-	uint8_t *room;
 	int e = 0;
 
 	if (!context || !context->of || !column_read_varint(r, &contexts) ||
 	    contexts != context->count)
 		return -EBADMSG;
-	room = column_scratch(c, SLOT_TABLE, contexts);
-	if (!room)
+	s.numbers = column_scratch(c, SLOT_TABLE, contexts);
+	if (!s.numbers)
 		return -ENOMEM;
-	s.numbers = column_read_stream(c, r, contexts, room);
-	if (!s.numbers || !column_read_varint(r, &tables) || tables == 0 || tables > MAX_TABLES)
+	numbers = column_read_stream(c, r, contexts, s.numbers);
+	if (!numbers || !column_read_varint(r, &tables) || tables == 0 || tables > MAX_TABLES)
 		return -EBADMSG;
 	for (size_t k = 0; k < contexts; k++)
-		if (s.numbers[k] >= tables)
+		if (numbers[k] >= tables)
 			return -EBADMSG;
+	if (numbers != s.numbers)
+		memcpy(s.numbers, numbers, contexts);
 	d = column_scratch(c, SLOT_MODES, sizeof(*d) + tables * sizeof(d->rows[0]));
 	if (!d)
 		return -ENOMEM;

@@ -108,6 +108,17 @@ struct column_table {
 	struct column_share share[COLUMN_SYMBOLS];
 };
 
+/* Tables of a model, ready to decode with. */
+#define MODEL_SLOTS 3 /* models that are kept ready: a group has so many blocks by shape */
+struct model_slots {
+	uint64_t id; /* whose models they are */
+	uint32_t model;
+	uint32_t tables;
+	uint8_t place[MODEL_TABLES]; /* + 1, of those that are there */
+	struct column_table *slots;
+	size_t capacity;
+};
+
 /* Where decoding may begin: this many values, words, escapes and bits are before. */
 #define COLUMN_STATES        4
 #define COLUMN_RESTARTS      32   /* of a block */
@@ -135,6 +146,7 @@ struct column_codec {
 	size_t hint_n; /* blocks that have had theirs */
 	struct column_learner *learner;
 	const struct column_models *models;
+	struct model_slots model_slots[MODEL_SLOTS];
 	const uint32_t *names;                           /* of contexts, for these two */
 	struct column_restart restarts[COLUMN_RESTARTS]; /* of the next block by context */
 	uint32_t restart_n;
@@ -280,27 +292,14 @@ int column_symbols_write(struct column_codec *c,
 
 /* Symbols of a block, ready to be decoded from any restart. */
 struct column_symbols {
-	const struct column_table *tables; /* LOGC, and which of them each context has */
-	const uint8_t *numbers;
-	const struct column_model *model; /* LOGM, and what contexts are called in it */
-	const uint32_t *names;
+	const struct column_table *tables;
+	uint8_t *numbers;             /* of contexts */
 	struct column_reader words;   /* with the states before them */
 	struct column_reader escapes; /* LOGM */
+	const struct column_model *model;
+	struct model_slots *slots;
+	bool all_numbers; /* every context has its */
 };
-
-/* A table of a model that is not ready yet; NULL when out of memory. */
-const struct column_table *column_model_make(const struct column_model *m, uint8_t number);
-
-/* The table of a name; NULL when out of memory. */
-static inline const struct column_table *column_model_table(const struct column_model *m,
-							    uint32_t name)
-{
-	uint8_t number = name < m->contexts ? m->table_of[name] : 0;
-	const struct column_table *t =
-		atomic_load_explicit(&m->ready[number], memory_order_acquire);
-
-	return __builtin_expect(t != NULL, 1) ? t : column_model_make(m, number);
-}
 
 /* Takes what stands in front of the bits. */
 int column_symbols_open(struct column_reader *r, size_t n, struct column_symbols *s);
@@ -333,6 +332,9 @@ int column_learnt_write(struct column_codec *c, const uint8_t *classes, size_t n
 			const struct column_context *context, struct buffer *out);
 int column_learnt_open(struct column_codec *c, struct column_reader *r, size_t n,
 		       const struct column_context *context, struct column_symbols *ret_symbols);
+/* Makes sure of the tables of values first … end - 1. */
+int column_learnt_tables(const struct column_codec *c, struct column_symbols *s, size_t first,
+			 size_t end, const struct column_context *context);
 /* Classes that the tables do not have, in the place of COLUMN_ESCAPE. */
 int column_learnt_escapes(const struct column_symbols *s, const struct column_restarts *restarts,
 			  uint32_t i, size_t n, size_t end, uint8_t *classes);

@@ -292,12 +292,15 @@ static int open_stretches(struct column_codec *c, struct column_reader *r, size_
 	return e;
 }
 
-static int read_classes(struct stretches *s, uint32_t stretch, size_t end,
+static int read_classes(struct column_codec *c, struct stretches *s, uint32_t stretch, size_t end,
 			const struct column_context *context)
 {
-	int e = column_symbols_read(&s->symbols, &s->restarts, stretch, s->n, end, context->of,
-				    s->classes);
+	size_t first = s->restarts.rows[stretch].at;
+	int e = s->learnt ? column_learnt_tables(c, &s->symbols, first, end, context) : 0;
 
+	if (e == 0)
+		e = column_symbols_read(&s->symbols, &s->restarts, stretch, s->n, end, context->of,
+					s->classes);
 	if (e == 0 && s->learnt)
 		e = column_learnt_escapes(&s->symbols, &s->restarts, stretch, s->n, end,
 					  s->classes);
@@ -318,7 +321,7 @@ static int read_stretch(struct column_codec *c, struct stretches *s, uint32_t st
 	for (const struct column_range *k = *range; k < range_end && k->first < end; k++)
 		if (k->count > 0) /* of others not even the contexts are known */
 			wanted = MIN(k->first + k->count, end);
-	e = read_classes(s, stretch, wanted, context);
+	e = read_classes(c, s, stretch, wanted, context);
 	while (e == 0 && *range < range_end && (*range)->first < end) {
 		size_t first = MAX((*range)->first, *left),
 		       to = MIN((*range)->first + (*range)->count, end);

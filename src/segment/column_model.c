@@ -6,8 +6,10 @@
  * A context that has no name in the model has its first table. */
 #include <errno.h>
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "segment/column_int.h"
 
 static int model_read(struct column_reader *r, uint32_t names, struct column_model *m)
@@ -25,15 +27,16 @@ static int model_read(struct column_reader *r, uint32_t names, struct column_mod
 		if (numbers.p[i] >= tables)
 			return -EBADMSG;
 	m->tables = malloc(tables * sizeof(*m->tables));
-	m->ready = calloc(tables, sizeof(*m->ready));
-	if (!m->tables || !m->ready)
+	if (!m->tables)
 		return -ENOMEM;
 	for (uint64_t t = 0; t < tables; t++) {
 		const uint8_t *from = r->p;
 		int e = column_table_read(r, NULL);
 
-		if (e < 0)
+		if (e < 0) {
+			free(m->tables);
 			return e;
+		}
 		m->tables[t] = slice_of(from, (size_t)(r->p - from));
 	}
 	return 0;
@@ -53,7 +56,7 @@ int column_models_read(struct slice bytes, uint32_t n, uint32_t names,
 		return -ENOMEM;
 	for (uint32_t i = 0; e == 0 && i < n; i++) {
 		e = model_read(&r, names, &m.rows[i]);
-		m.n++;
+		m.n += e == 0;
 	}
 	if (e == 0 && column_left(&r) > 0)
 		e = -EBADMSG;
@@ -61,53 +64,72 @@ int column_models_read(struct slice bytes, uint32_t n, uint32_t names,
 		column_models_done(&m);
 		return e;
 	}
+	m.id = XXH3_64bits(bytes.p, bytes.n);
 	*ret_models = m;
 	return 0;
 }
 
 void column_models_done(struct column_models *m)
 {
-	for (uint32_t i = 0; i < m->n; i++) {
-		struct column_model *row = &m->rows[i];
-
-		for (uint32_t t = 0; row->ready && t < row->table_n; t++)
-			free(atomic_load_explicit(&row->ready[t], memory_order_relaxed));
-		free(row->ready);
-		free(row->tables);
-	}
+	for (uint32_t i = 0; i < m->n; i++)
+		free(m->rows[i].tables);
 	free(m->rows);
 	*m = (struct column_models){0};
 }
 
-size_t column_models_bytes(const struct column_models *m)
+/* The model's tables as far as they were needed, which stay until another model takes their place:
+ * the next group has the same. */
+static struct model_slots *slots_of(struct column_codec *c, uint64_t model)
 {
-	size_t n = m->n * sizeof(*m->rows);
+	struct model_slots *d = &c->model_slots[model % MODEL_SLOTS];
 
-	for (uint32_t i = 0; i < m->n; i++) {
-		const struct column_model *row = &m->rows[i];
-
-		n += row->table_n * (sizeof(*row->tables) + sizeof(*row->ready));
-		for (uint32_t t = 0; t < row->table_n; t++)
-			if (atomic_load_explicit(&row->ready[t], memory_order_relaxed))
-				n += sizeof(struct column_table);
+	if (d->id != c->models->id || d->model != model || d->tables == 0) {
+		d->id = c->models->id;
+		d->model = (uint32_t)model;
+		d->tables = 0;
+		memset(d->place, 0, sizeof(d->place));
 	}
-	return n;
+	return d;
 }
 
-/* Of two that make one at the same time, one wins. */
-const struct column_table *column_model_make(const struct column_model *m, uint8_t number)
+static int add_table(struct model_slots *d, const struct column_model *m, uint8_t table)
 {
-	struct column_reader r = column_reader_of(m->tables[number]);
-	struct column_table *t = malloc(sizeof(*t)), *other = NULL;
+	struct column_reader r = column_reader_of(m->tables[table]);
+	int e;
 
-	if (!t)
-		return NULL;
-	column_table_read(&r, t); /* it was right when the model was read */
-	if (atomic_compare_exchange_strong_explicit(&m->ready[number], &other, t,
-						    memory_order_acq_rel, memory_order_acquire))
-		return t;
-	free(t);
-	return other;
+	if (!vec_reserve(&d->slots, &d->capacity, d->tables + 1, sizeof(*d->slots)))
+		return -ENOMEM;
+	e = column_table_read(&r, &d->slots[d->tables]);
+	if (e == 0)
+		d->place[table] = (uint8_t)++d->tables;
+	return e;
+}
+
+static int find_table(const struct column_codec *c, const struct column_model *m, uint32_t context,
+		      struct model_slots *d, uint8_t *ret_number)
+{
+	uint32_t name = c->names[context];
+	uint8_t table = name < m->contexts ? m->table_of[name] : 0;
+	int e = d->place[table] ? 0 : add_table(d, m, table);
+
+	*ret_number = (uint8_t)(d->place[table] - 1);
+	return e;
+}
+
+int column_learnt_tables(const struct column_codec *c, struct column_symbols *s, size_t first,
+			 size_t end, const struct column_context *context)
+{
+	int e = 0;
+
+	if (s->all_numbers)
+		return 0;
+	s->all_numbers = end - first >= context->count;
+	for (uint32_t i = 0; s->all_numbers && i < context->count && e == 0; i++)
+		e = find_table(c, s->model, i, s->slots, &s->numbers[i]);
+	for (size_t i = first; !s->all_numbers && i < end && e == 0; i++)
+		e = find_table(c, s->model, context->of[i], s->slots, &s->numbers[context->of[i]]);
+	s->tables = s->slots->slots;
+	return e;
 }
 
 int column_learnt_escapes(const struct column_symbols *s, const struct column_restarts *restarts,
@@ -143,7 +165,10 @@ int column_learnt_open(struct column_codec *c, struct column_reader *r, size_t n
 	    !column_read_block(r, escaped, &s.escapes))
 		return -EBADMSG;
 	s.model = &c->models->rows[model];
-	s.names = c->names;
+	s.numbers = column_scratch(c, SLOT_TABLE, context->count);
+	if (!s.numbers)
+		return -ENOMEM;
+	s.slots = slots_of(c, model);
 	e = column_symbols_open(r, n, &s);
 	if (e == 0)
 		*ret_symbols = s;

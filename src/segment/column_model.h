@@ -2,8 +2,6 @@
 #ifndef CAUSET_SEGMENT_COLUMN_MODEL_H
 #define CAUSET_SEGMENT_COLUMN_MODEL_H
 
-#include <stdatomic.h>
-
 #include "segment/column.h"
 
 #define MODEL_TABLES 80  /* of a model: a byte of a context says which */
@@ -14,8 +12,6 @@ struct column_model {
 	uint32_t contexts, table_n;
 	const uint8_t *table_of; /* by name */
 	struct slice *tables;
-	/* The same, ready to decode with, from when they are first needed on: for all readers. */
-	_Atomic(struct column_table *) *ready;
 };
 
 #endif

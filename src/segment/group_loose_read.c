@@ -181,30 +181,21 @@ int group_check_list(struct segment_group *g)
 	return r == 0 && n != g->loose_n ? group_bad(g, "loose attributes") : r;
 }
 
-/* The lists of rows first … end - 1: list.row_lists, and how many rows have one. */
+/* The lists of rows first … end - 1: list.row_lists, and how many rows have one.  Whether they are
+ * as long as rows say is for who puts attributes together. */
 static int get_row_lists(struct segment_group *g, struct slice block, uint32_t first, uint32_t end,
 			 uint32_t *ret_n)
 {
+	const uint32_t *loose_n = g->tables->loose_n, *shapes = g->zone->shapes, *codes = g->codes;
 	struct loose_list *l = &g->list;
-	uint32_t *lengths = (uint32_t *)(void *)g->scratch; /* of rows that have a list */
-	uint32_t *lists = l->row_lists + first, rows = 0;
-	bool bad = false;
-	int r;
+	uint32_t rows = 0;
 
-	for (uint32_t i = first; i < end; i++) {
-		lengths[rows] = g->tables->loose_n[g->zone->shapes[g->codes[i]]];
-		rows += lengths[rows] > 0;
-	}
+	for (uint32_t i = first; i < end; i++)
+		rows += loose_n[shapes[codes[i]]] > 0;
 	if (rows == 0 && block.n)
 		return -EBADMSG;
-	r = column_decode_codes(g->codec, block, rows, l->list_n, lists);
-	for (uint32_t i = 0; i < rows && r == 0; i++) {
-		const uint32_t *list = &l->list_first[lists[i]];
-
-		bad |= list[1] - list[0] != lengths[i];
-	}
 	*ret_n = rows;
-	return r == 0 && bad ? -EBADMSG : r;
+	return column_decode_codes(g->codec, block, rows, l->list_n, l->row_lists + first);
 }
 
 int group_need_row_lists(struct segment_group *g, uint32_t chunk, const uint32_t **ret_lists,
@@ -247,17 +238,24 @@ int group_count_in_lists(struct segment_group *g, uint32_t column, const uint32_
 	return 0;
 }
 
-/* The attributes of a chunk's rows from the rows' lists. */
+/* The attributes of a chunk's rows from the rows' lists: as many as the rows say. */
 static int read_row_lists(struct segment_group *g, uint32_t chunk, uint32_t *out)
 {
 	const struct loose_list *l = &g->list;
-	const uint32_t *lists;
+	uint32_t row = chunk * l->rows,
+		 end = l->rows ? MIN(row + l->rows, g->zone->rows) : g->zone->rows;
+	const uint32_t *list;
 	uint32_t rows;
-	int r = group_need_row_lists(g, chunk, &lists, &rows);
+	int r = group_need_row_lists(g, chunk, &list, &rows);
 
-	for (uint32_t i = 0; r == 0 && i < rows; i++) {
-		uint32_t at = l->list_first[lists[i]], n = l->list_first[lists[i] + 1] - at;
+	for (; r == 0 && row < end; row++) {
+		uint32_t n = g->tables->loose_n[g->zone->shapes[g->codes[row]]], at;
 
+		if (n == 0)
+			continue;
+		at = l->list_first[*list];
+		if (l->list_first[*list++ + 1] - at != n)
+			return -EBADMSG;
 		memcpy(out, l->list_codes + at, n * sizeof(*out));
 		out += n;
 	}

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "segment/codes_find.h"
 #include "segment/group_int.h"
 
 int group_column_values(struct segment_group *g, enum row_level level, uint32_t key,
@@ -22,19 +23,6 @@ int group_column_values(struct segment_group *g, enum row_level level, uint32_t 
 }
 
 /* --- few values --- */
-
-static int find_code(struct segment_group *g, const struct loaded_column *c, uint32_t code,
-		     uint32_t *ret_n)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < c->place.n; i++) {
-		g->found[n] = i;
-		n += c->text.codes[i] == code;
-	}
-	*ret_n = n;
-	return 0;
-}
 
 /* In a column that somebody else has decoded. */
 static int find_decoded(struct segment_group *g, const struct loaded_column *c, struct slice text,
@@ -63,7 +51,9 @@ static int find_text(struct segment_group *g, struct loaded_column *c, struct sl
 		if (code == UINT32_MAX)
 			return 0;
 		r = group_need_values(g, c);
-		return r == 0 ? find_code(g, c, code, ret_n) : r;
+		if (r == 0)
+			*ret_n = codes_find(c->text.codes, c->place.n, code, g->found);
+		return r;
 	}
 	if (c->decoded)
 		return find_decoded(g, c, text, ret_n);
@@ -106,18 +96,6 @@ struct listed {
 	uint32_t *out;
 };
 
-/* The places in a chunk's list of attributes of the column, into `out`; how many. */
-static uint32_t places_of(const struct loose_list *l, uint32_t index, uint32_t *out)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < l->code_n; i++) {
-		out[n] = i; /* there is room for one more */
-		n += l->codes[i] == index;
-	}
-	return n;
-}
-
 /* Goes through the rows of a chunk in order. */
 struct chunk_walk {
 	uint32_t value, done; /* the next value; so many of the wanted were found */
@@ -149,7 +127,7 @@ static int walk_chunk(struct segment_group *g, const struct listed *w, struct ch
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
-	place_n = places_of(l, w->index, l->places);
+	place_n = codes_find(l->codes, (uint32_t)l->code_n, w->index, l->places);
 	walk->vars = place_n != w->count;
 	for (; row < end && walk->done < w->n; row++) {
 		uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
@@ -162,6 +140,27 @@ static int walk_chunk(struct segment_group *g, const struct listed *w, struct ch
 	return row == end;
 }
 
+/* Rows from `row` on, of which each has a list, and nothing but it: how many values they have. */
+static uint32_t walk_plain(const struct listed *w, uint32_t row, const uint32_t *list,
+			   uint32_t list_n, const uint32_t *counts, uint32_t *ret_done)
+{
+	uint32_t sum = 0, done = 0, i = 0;
+
+	while (done < w->n) {
+		uint32_t wanted = w->values[done] - w->before;
+
+		for (; i < list_n && sum <= wanted; i++)
+			sum += counts[list[i]];
+		if (sum <= wanted)
+			break; /* it is in another chunk */
+		w->out[done++] = row + i - 1;
+	}
+	for (; i < list_n; i++)
+		sum += counts[list[i]];
+	*ret_done = done;
+	return sum;
+}
+
 /* Rows say their list: what is in the others is not put together. */
 static int walk_lists(struct segment_group *g, const struct listed *w, struct chunk_walk *walk)
 {
@@ -169,20 +168,26 @@ static int walk_lists(struct segment_group *g, const struct listed *w, struct ch
 	const struct loose_list *l = &g->list;
 	uint32_t end = MIN((w->chunk + 1) * l->rows, g->zone->rows), row = w->chunk * l->rows;
 	const uint32_t *list, *counts;
-	uint32_t list_n, sum = 0;
+	uint32_t list_n, sum = 0, done = 0;
 	int r = group_need_row_lists(g, w->chunk, &list, &list_n);
 
 	if (r == 0)
 		r = group_count_in_lists(g, w->index, &counts);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < list_n; i++)
-		sum += counts[list[i]];
-	walk->vars = sum != w->count;
 	/* Each row has one, and there is nothing else: shapes need not be asked. */
-	for (; list_n == end - row && !walk->vars && row < end && walk->done < w->n;
-	     row++, list_n--)
-		walk_row(walk, t, w, row, 0, counts[*list++]);
+	if (list_n == end - row) {
+		sum = walk_plain(w, row, list, list_n, counts, &done);
+		if (sum == w->count) {
+			walk->value += sum;
+			walk->done = done;
+			return 1;
+		}
+	} else {
+		for (uint32_t i = 0; i < list_n; i++)
+			sum += counts[list[i]];
+	}
+	walk->vars = sum != w->count;
 	for (; row < end && walk->done < w->n; row++) {
 		uint32_t shape = g->zone->shapes[g->codes[row]], n = 0;
 

@@ -294,8 +294,7 @@ size_t segment_bytes(const struct segment *s)
 	size_t n;
 
 	pthread_mutex_lock(&open->lock);
-	n = sizeof(*s) +
-	    (s->tables ? s->tables->bytes + column_models_bytes(&s->tables->models) : 0) +
+	n = sizeof(*s) + (s->tables ? s->tables->bytes : 0) +
 	    (s->has_index ? trace_index_bytes(&s->index) : 0) +
 	    (s->split ? s->footer.split * sizeof(*s->split) : 0);
 	pthread_mutex_unlock(&open->lock);
