@@ -226,15 +226,25 @@ static bool times_may_rule_out(const struct finding *f, const struct find_group 
 	       f->query->min_duration_ns > at->zone->duration_max_ns / 2;
 }
 
-/* Can a piece of the group be a hit, by its times?  1, 0, negative errno. */
-static int times_fit(struct finding *f, const struct find_group *at, struct segment_group *group)
+static void set_bits(uint64_t *words, uint32_t first, uint32_t n)
+{
+	for (uint32_t at = first; at < first + n; at++)
+		words[at / 64] |= 1ULL << at % 64;
+}
+
+/* Can a piece of the group be a hit, by its times?  1, 0, negative errno.  *ret_within: rows of
+ * those that can, as bits; NULL: it is not known. */
+static int times_fit(struct finding *f, const struct find_group *at, struct segment_group *group,
+		     struct match_room *room, const uint64_t **ret_within)
 {
 	const int64_t *start, *duration;
 	const uint32_t *first;
-	uint32_t n, i = 0;
+	uint32_t n, fit_n = 0;
+	uint64_t *within;
 	bool fits;
 	int r;
 
+	*ret_within = NULL;
 	pthread_mutex_lock(&f->lock);
 	fits = at->open && at->longest_ns >= f->query->min_duration_ns &&
 	       find_may_enter(f, at->zone->start_max_ns, at->longest_ns);
@@ -244,12 +254,19 @@ static int times_fit(struct finding *f, const struct find_group *at, struct segm
 	r = group_piece_times(group, &start, &duration, &first, &n);
 	if (r < 0)
 		return r;
+	within = match_room_within(room, at->zone->rows);
+	if (!within)
+		return -ENOMEM;
 	pthread_mutex_lock(&f->lock);
-	while (i < n && (duration[i] < f->query->min_duration_ns ||
-			 !find_may_enter(f, start[i], duration[i])))
-		i++;
+	for (uint32_t i = 0; i < n; i++)
+		if (duration[i] >= f->query->min_duration_ns &&
+		    find_may_enter(f, start[i], duration[i])) {
+			set_bits(within, first[i], first[i + 1] - first[i]);
+			fit_n++;
+		}
 	pthread_mutex_unlock(&f->lock);
-	return i < n;
+	*ret_within = fit_n < n ? within : NULL;
+	return fit_n > 0;
 }
 
 int find_in_group(struct finding *f, const struct find_group *at, struct segment_group *group,
@@ -257,15 +274,16 @@ int find_in_group(struct finding *f, const struct find_group *at, struct segment
 {
 	const struct match *match = f->segments[at->segment].match;
 	const struct group_piece *pieces;
+	const uint64_t *within = NULL;
 	struct match_rows rows = {0};
 	uint32_t n;
-	int r = times_may_rule_out(f, at) ? times_fit(f, at, group) : 1;
+	int r = times_may_rule_out(f, at) ? times_fit(f, at, group, room, &within) : 1;
 
 	if (r <= 0)
 		return r;
 	r = 0;
 	if (match) {
-		r = match_group(match, room, group, asked, &rows);
+		r = match_group(match, room, group, asked, within, &rows);
 		if (r < 0 || !rows.any)
 			return r;
 	}
@@ -273,7 +291,8 @@ int find_in_group(struct finding *f, const struct find_group *at, struct segment
 			     : group_pieces_bare(group, &pieces, &n);
 	pthread_mutex_lock(&f->lock);
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		bool sure = !match || any_bit(rows.sure, pieces[i].first, pieces[i].rows);
+		bool sure = match ? any_bit(rows.sure, pieces[i].first, pieces[i].rows)
+				  : !within || any_bit(within, pieces[i].first, 1);
 
 		if (sure ||
 		    (rows.any_unsure && any_bit(rows.unsure, pieces[i].first, pieces[i].rows)))

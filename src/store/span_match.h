@@ -53,8 +53,13 @@ struct match_room *match_room_new(void);
 /* Accepts NULL, returns NULL. */
 struct match_room *match_room_free(struct match_room *room);
 
-/* Which rows match.  Valid until the room is used again.  The group must belong to the segment. */
+/* Which rows match, of those in `within`, as bits, or of all where it is NULL.  Valid until the
+ * room is used again.  The group must belong to the segment. */
 int match_group(const struct match *m, struct match_room *room, struct segment_group *group,
-		const struct match_asked *asked, struct match_rows *ret_rows);
+		const struct match_asked *asked, const uint64_t *within,
+		struct match_rows *ret_rows);
+
+/* Bits for n rows, none of them set: a set to be within.  NULL when out of memory. */
+uint64_t *match_room_within(struct match_room *room, uint32_t n);
 
 #endif
