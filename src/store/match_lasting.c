@@ -1,4 +1,7 @@
 /* store/match_lasting.c - which of the rows that fit take as long as is asked. */
+#include <errno.h>
+
+#include "base/cleanup.h"
 #include "store/span_match_int.h"
 
 static bool asks_times(const struct store_query *q)
@@ -51,18 +54,59 @@ static void keep_lasting(const struct store_query *q, const uint64_t *durations,
 	rows->any_unsure = any_unsure != 0;
 }
 
+/* One word of bits: which of its rows may take as long. */
+static uint64_t lasting_word(const uint64_t *durations, uint32_t n, uint64_t low, uint64_t high)
+{
+	uint64_t word = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		word |= (uint64_t)((durations[i] - low <= high - low) | (durations[i] >> 63)) << i;
+	return word;
+}
+
+int match_lasting_first(const struct match *m, struct match_room *room, struct segment_group *g,
+			const uint64_t **within, const uint64_t **ret_durations)
+{
+	const struct store_query *q = m->query;
+	uint64_t low = (uint64_t)q->span_min_ns,
+		 high = q->span_max_ns ? (uint64_t)q->span_max_ns : INT64_MAX;
+	uint32_t rows = group_zone(g)->rows;
+	uint64_t *to = room->within, some = 0;
+	int r;
+
+	if (!asks_times(q) || times_may_wrap(group_zone(g)) || low > high)
+		return 1;
+	r = group_durations(g, ret_durations);
+	if (r < 0)
+		return r;
+	if (!*within) {
+		to = match_room_within(room, rows);
+		if (!to)
+			return -ENOMEM;
+		memset(to, 0xff, (rows + 63) / 64 * sizeof(*to));
+	}
+	for (uint32_t at = 0; at < rows; at += 64)
+		some |= to[at / 64] &=
+			lasting_word(*ret_durations + at, MIN(rows - at, 64u), low, high);
+	*within = to;
+	return some != 0;
+}
+
 int match_lasting(const struct match *m, struct match_room *room, struct segment_group *g,
-		  struct match_rows *rows)
+		  const uint64_t *durations, struct match_rows *rows)
 {
 	uint32_t few[GROUP_FEW_ROWS], n = 0;
 	struct group_few fields;
-	const uint64_t *durations;
 	int r;
 
 	if (!rows->any || !asks_times(m->query))
 		return 0;
 	if (times_may_wrap(group_zone(g))) {
 		leave_to_rows(room, rows);
+		return 0;
+	}
+	if (durations) {
+		keep_lasting(m->query, durations, room, rows);
 		return 0;
 	}
 	for (size_t word = 0; word < rows->words && n <= GROUP_FEW_ROWS; word++)

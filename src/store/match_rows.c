@@ -315,6 +315,7 @@ int match_group(const struct match *m, struct match_room *room, struct segment_g
 	size_t words = (zone->rows + 63) / 64;
 	struct match_rows rows = {.words = words};
 	const struct match_asked a = *asked;
+	const uint64_t *durations = NULL;
 	bool few;
 	int r = reserve(room, m->tag_n, words);
 
@@ -327,18 +328,17 @@ int match_group(const struct match *m, struct match_room *room, struct segment_g
 	/* Where every row must have a value, those that have it are few, and the others need not be
 	 * asked anything more. */
 	few = a.any && a.all && !a.settled;
-	if (few) {
-		r = look_for_candidates(m, room, g, &a, within, words);
-		if (r == 0)
-			*ret_rows = rows;
-		if (r <= 0)
-			return r;
-	}
+	r = few ? look_for_candidates(m, room, g, &a, within, words)
+		: match_lasting_first(m, room, g, &within, &durations);
+	if (r == 0)
+		*ret_rows = rows;
+	if (r <= 0)
+		return r;
 	r = look_at_columns(m, room, g, few ? a.any & ~a.all : a.any, words);
 	if (r == 0)
 		r = judge_rows(m, room, g, few ? room->has[__builtin_ctzll(a.all)] : within, &rows);
 	if (r == 0)
-		r = match_lasting(m, room, g, &rows);
+		r = match_lasting(m, room, g, durations, &rows);
 	if (r == 0)
 		*ret_rows = rows;
 	return r;

@@ -75,8 +75,15 @@ static inline void set_bit(uint64_t *words, uint32_t row)
 	words[row / 64] |= 1ULL << row % 64;
 }
 
-/* Leaves those of the rows that take as long as is asked, where something is asked of that. */
+/* Where something is asked of how long rows take: those that may, of those in *within, before they
+ * are judged.  *within is the room's own, or NULL for all.  1, with *ret_durations where they were
+ * read; 0: there are none; negative errno. */
+int match_lasting_first(const struct match *m, struct match_room *room, struct segment_group *g,
+			const uint64_t **within, const uint64_t **ret_durations);
+
+/* Leaves those of the rows that take as long as is asked; durations: NULL where they were not read.
+ */
 int match_lasting(const struct match *m, struct match_room *room, struct segment_group *g,
-		  struct match_rows *rows);
+		  const uint64_t *durations, struct match_rows *rows);
 
 #endif
