@@ -251,10 +251,15 @@ int group_loosen(struct group_writer *g)
 		       : 0;
 }
 
+void group_skeleton_succeeded(struct group_writer *g, uint32_t old, uint32_t by)
+{
+	for (uint32_t i = 0; i < GUESSES; i++) {
+		g->guesses[i] = g->guesses[i] == old + 1 ? by + 1 : g->guesses[i];
+		g->loose_guesses[i] = g->loose_guesses[i] == old + 1 ? by + 1 : g->loose_guesses[i];
+	}
+}
+
 void group_skeletons_close(struct group_writer *g)
 {
 	g->few_hits = g->exact_hits < g->row_n / LOOSE_HITS;
-	/* Skeletons may have successors now. */
-	memset(g->guesses, 0, GUESSES * sizeof(*g->guesses));
-	memset(g->loose_guesses, 0, GUESSES * sizeof(*g->loose_guesses));
 }

@@ -232,6 +232,8 @@ static inline bool group_skeleton_note(struct group_writer *g, uint32_t skeleton
  * it is gathered if they are so by far.  -ENOMEM. */
 int group_loosen_early(struct group_writer *g);
 int group_loosen(struct group_writer *g);
+/* Rows that look like those of one skeleton have another from now on. */
+void group_skeleton_succeeded(struct group_writer *g, uint32_t old, uint32_t by);
 void group_skeletons_close(struct group_writer *g);
 
 /* --- values: group_stage.c --- */

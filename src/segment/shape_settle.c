@@ -198,6 +198,7 @@ static uint32_t apply(struct settling *s, uint32_t skeleton)
 	to = skeleton_succeed(t, skeleton, s->classes);
 	if (to == NONE)
 		return NONE;
+	group_skeleton_succeeded(s->g, skeleton, to);
 	t->skeletons[to].rows = t->skeletons[skeleton].rows;
 	t->skeletons[skeleton].rows = 0;
 	return to;
