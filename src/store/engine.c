@@ -22,7 +22,7 @@
 #define MEMORY_DEFAULT ((size_t)1 << 30)
 #define GROUPS_MOST    ((size_t)64 << 20) /* bytes of groups kept for the next question */
 #define FLUSH_DEFAULT  ((size_t)8 << 20)
-#define FLUSH_FAST     32 /* times larger heads while much comes in: engine_append.c */
+#define FLUSH_FAST     32 /* times larger heads while much comes in */
 /* With as many again in one batch and what the log has room for, still fewer than a segment may
  * have.
  */

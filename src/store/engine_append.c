@@ -9,8 +9,6 @@
 #include "store/engine_int.h"
 #include "store/flush.h"
 
-#define FLUSH_BURST   12             /* times flush_bytes: the first heads of a burst, … */
-#define BURST_HEADS   3              /* … so many of them: they touch less memory */
 #define FLUSH_CALM_NS (5 * NS_PER_S) /* a head that fills up faster may grow further */
 
 static void refuse(struct engine *e, struct store_append *append, enum store_refusal cause, int r)
@@ -107,8 +105,6 @@ struct view *engine_rotate(struct engine *e)
 		memcpy(cursors, e->cursors.cursors, e->cursors.cursor_n * sizeof(*cursors));
 	active->cursors = cursors;
 	active->cursor_n = e->cursors.cursor_n;
-	if (clock_mono_ns() - active->born_ns < FLUSH_CALM_NS)
-		head->hurried = active->hurried + 1;
 	for (size_t i = 0; i < old->segment_n; i++)
 		view_add_segment(fresh, old->segments[i]);
 	for (size_t i = 0; i < old->head_n; i++)
@@ -124,11 +120,7 @@ struct view *engine_rotate(struct engine *e)
 /* Full for the pace at which it fills: large heads make large segments, which are written once. */
 static bool head_is_full(const struct engine *e, const struct head *h, int64_t now_ns)
 {
-	size_t most = e->options.flush_bytes_most;
-
-	if (h->hurried < BURST_HEADS && most / FLUSH_BURST >= e->options.flush_bytes)
-		most = FLUSH_BURST * e->options.flush_bytes;
-	if (h->bytes >= most || h->strings >= e->options.flush_strings)
+	if (h->bytes >= e->options.flush_bytes_most || h->strings >= e->options.flush_strings)
 		return true;
 	return h->bytes >= e->options.flush_bytes && now_ns - h->born_ns >= FLUSH_CALM_NS;
 }

@@ -25,10 +25,9 @@ struct head {
 	/* Of the batches in it; the adding thread's, and everybody's once it is frozen. */
 	uint64_t seq_first, seq_last;
 	int64_t received_min_ns, received_max_ns;
-	int64_t born_ns;  /* monotonic: when the first came */
-	uint32_t hurried; /* heads in a row before it that were frozen soon after they were born */
-	size_t bytes;     /* of its batches, as batch_bytes() says */
-	size_t strings;   /* of each batch, together: at least as many as its segment will have */
+	int64_t born_ns; /* monotonic: when the first came */
+	size_t bytes;    /* of its batches, as batch_bytes() says */
+	size_t strings;  /* of each batch, together: at least as many as its segment will have */
 	/* How far the feed's cursors were when it was frozen: what the log said up to seq_last. */
 	struct manifest_cursor *cursors;
 	size_t cursor_n;
