@@ -96,6 +96,8 @@ struct question {
 	unsigned runs;
 };
 
+#define ASKS_MOST 16
+
 static const struct question questions[] = {
 	{"{ span.attr = x }, all spans of all time", "{ span.attribute.%1$u = \"value-%2$u\" }", 50,
 	 11},
@@ -115,10 +117,13 @@ static const struct question questions[] = {
 	{"critical path, all traces", "CriticalPath | Blocks | Duration | Sum", 10000, 1},
 };
 
-static int by_question(struct store *s, const struct question *q)
+/* Milliseconds of each run, on the wall and on the CPU. */
+struct times {
+	double wall[ASKS_MOST], cpu[ASKS_MOST];
+};
+
+static int ask_runs(struct store *s, const struct question *q, struct times *times, uint64_t *rows)
 {
-	double figures[16], cpus[16];
-	uint64_t rows = 0;
 	char text[512];
 
 	for (unsigned i = 0; i < q->runs; i++) {
@@ -131,14 +136,31 @@ static int by_question(struct store *s, const struct question *q)
 #pragma GCC diagnostic pop
 		start = wall_ms();
 		cpu = bench_cpu();
-		r = ask(s, text, &rows);
+		r = ask(s, text, rows);
 		if (r < 0)
 			return r;
-		figures[i] = wall_ms() - start;
-		cpus[i] = (bench_cpu() - cpu) * 1000;
+		times->wall[i] = wall_ms() - start;
+		times->cpu[i] = (bench_cpu() - cpu) * 1000;
 	}
-	store_figure(q->name, bench_median(figures, q->runs), "ms", q->bar, "");
-	store_figure("  on the CPU, all threads", bench_median(cpus, q->runs), "ms", 0, "");
+	return 0;
+}
+
+/* Twice: the first time much of what is asked about may not be in the page cache. */
+static int by_question(struct store *s, const struct question *q)
+{
+	struct times first, times;
+	uint64_t rows = 0;
+	int r = ask_runs(s, q, &first, &rows);
+
+	rows = 0;
+	if (r == 0)
+		r = ask_runs(s, q, &times, &rows);
+	if (r < 0)
+		return r;
+	store_figure(q->name, bench_median(times.wall, q->runs), "ms", q->bar, "");
+	store_figure("  on the CPU, all threads", bench_median(times.cpu, q->runs), "ms", 0, "");
+	store_figure("  the first time, also from the disk", bench_median(first.wall, q->runs),
+		     "ms", 0, "");
 	store_figure("  rows of the answer", (double)rows / q->runs, "", 0, "");
 	return 0;
 }
