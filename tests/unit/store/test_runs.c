@@ -1,32 +1,9 @@
-#include "t.h"
+#include "store/runs_t.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "store/runs.h"
-
-static struct trace_id id_of(uint32_t n)
-{
-	struct trace_id id = {.b = {1}};
-
-	memcpy(id.b + 8, &n, sizeof(n));
-	return id;
-}
-
-/* A batch whose rows belong to these traces, one after the other. */
-static struct batch *batch_of(const uint32_t *traces, size_t n)
-{
-	struct batch *b = batch_new(0);
-
-	assert_non_null(b);
-	batch_resource(b);
-	batch_scope(b);
-	for (size_t i = 0; i < n; i++)
-		*batch_event(b) = (struct event){
-			.trace_id = id_of(traces[i]), .id1 = i + 1, .type = EVENT_SPAN};
-	assert_int_equal(batch_seal(b), 0);
-	return b;
-}
 
 static void neighbouring_rows_of_a_trace_are_one_run(void **state)
 {
