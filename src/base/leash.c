@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 #include "core/clock.h"
 
-#define CHECK_NS  NS_PER_MS        /* the share is asked so often, of the wall */
-#define POLITE_NS (2 * NS_PER_MS)  /* for which what has taken much lets light questions pass */
-#define NAP_NS    (25 * NS_PER_MS) /* a wait is interrupted to see whether it is over */
+#define CHECK_NS  NS_PER_MS         /* the share is asked so often, of the wall */
+#define POLITE_NS (2 * NS_PER_MS)   /* for which what has taken much lets light questions pass */
+#define NAP_NS    (100 * NS_PER_MS) /* a wait is interrupted to see whether it is over */
 
 /* Of the calling thread. */
 static _Thread_local struct {
@@ -66,7 +66,9 @@ static int take_turn(struct leash *l, int64_t now_ns)
 		wait = share_ask(l->share, taken(l), now_ns);
 		if (wait <= 0)
 			break;
+		atomic_fetch_add_explicit(&l->share->waiting, 1, memory_order_relaxed);
 		nap(wait);
+		atomic_fetch_sub_explicit(&l->share->waiting, 1, memory_order_relaxed);
 		now_ns = clock_mono_ns();
 		share_look(l->share, now_ns);
 	}

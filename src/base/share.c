@@ -17,9 +17,10 @@
 #define NICE_MOST  19
 #define OWED_MOST  (100 * NS_PER_MS) /* of processor time, of one processor */
 #define GROWS      25                /* per mille, each time that nobody has waited */
+#define LOOKS_MOST 50                /* that one look stands for */
 #define LIGHT_NS   (3 * NS_PER_MS)   /* a light question was at work so lately */
 #define WAIT_LEAST (2 * NS_PER_MS)
-#define WAIT_MOST  (50 * NS_PER_MS)
+#define WAIT_MOST  (100 * NS_PER_MS)
 /* Threads that are watched count when they want a fifth of a processor, … */
 #define WANTED_PART 5
 /* … and wait when they do for an eighth of the time they want. */
@@ -160,11 +161,13 @@ bool share_heeds(struct share *s, int64_t wall_ns, int64_t told_ns, int64_t want
 void share_adjust(struct share *s, int64_t wall_ns, int64_t ran_ns, int64_t waited_ns)
 {
 	int64_t wanted = ran_ns + waited_ns, rate = atomic_load(&s->rate);
+	/* Without questions nobody has looked: as often as it would have been. */
+	int64_t looks = MIN(MAX(wall_ns / SHARE_LOOK_NS, (int64_t)1), (int64_t)LOOKS_MOST);
 
 	if (wanted >= wall_ns / WANTED_PART && waited_ns >= wanted / WAITED_PART)
-		rate = MAX(rate / 2, (int64_t)SHARE_LEAST);
+		rate = MAX(rate >> looks, (int64_t)SHARE_LEAST);
 	else
-		rate = MIN(rate + GROWS, (int64_t)SHARE_ALL);
+		rate = MIN(rate + GROWS * looks, (int64_t)SHARE_ALL);
 	atomic_store(&s->rate, rate);
 }
 
@@ -232,6 +235,8 @@ int64_t share_ask(struct share *s, int64_t taken_ns, int64_t now_ns)
 	while (left > need)
 		if (atomic_compare_exchange_weak(&s->left_ns, &left, left - SHARE_STEP_NS))
 			return -SHARE_STEP_NS;
+	/* Others wait, too, and whoever wakes up in vain keeps somebody from his work. */
+	need += atomic_load_explicit(&s->waiting, memory_order_relaxed) * SHARE_STEP_NS;
 	return MIN(MAX((need - left) * 1000 / rate * 1000 / s->milli, WAIT_LEAST), WAIT_MOST);
 }
 

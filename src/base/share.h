@@ -43,6 +43,7 @@ struct share {
 	_Atomic int64_t since_ns; /* up to when it has grown */
 	_Atomic int64_t looked_ns;
 	_Atomic int64_t light_ns;          /* when a question was at work that had taken little */
+	_Atomic int64_t waiting;           /* threads, just now */
 	_Atomic uint64_t waits, waited_ns; /* of questions, ever */
 	atomic_flag looking;               /* guards what follows but the last two */
 	/* Of lately, ever less of what is longer ago; processor time of threads that tell. */

@@ -53,6 +53,19 @@ static void what_wants_little_or_does_not_wait_limits_nothing(void **state)
 	assert_false(share_is_limited(&s));
 }
 
+static void a_look_stands_for_those_that_nobody_took(void **state)
+{
+	struct share s;
+
+	share_init(&s, 2000, 0);
+	share_adjust(&s, 3 * WALL, 3 * WALL, WALL);
+	assert_int_equal(atomic_load(&s.rate), SHARE_ALL / 8);
+	share_adjust(&s, 1000 * WALL, 1000 * WALL, 1000 * WALL);
+	assert_int_equal(atomic_load(&s.rate), SHARE_LEAST);
+	share_adjust(&s, 1000 * WALL, 0, 0);
+	assert_false(share_is_limited(&s));
+}
+
 static void waits_matter_where_there_is_something_to_do(void **state)
 {
 	struct share s;
@@ -106,6 +119,21 @@ static void questions_get_their_share_over_time_and_no_more(void **state)
 	for (got = 0; share_ask(&s, 0, now) < 0;)
 		got += SHARE_STEP_NS;
 	assert_int_equal(got, 2 * SHARE_SAVED_NS);
+}
+
+static void the_more_wait_the_longer_each_does(void **state)
+{
+	struct share s;
+	int64_t alone, among;
+
+	share_used_up(&s, 0);
+	atomic_store(&s.left_ns, 0);
+	alone = share_ask(&s, 0, 0);
+	atomic_store(&s.waiting, 2);
+	among = share_ask(&s, 0, 0);
+	assert_true(alone > 0 && among > alone);
+	atomic_store(&s.waiting, 1000000);
+	assert_true(share_ask(&s, 0, 0) <= NS_PER_S);
 }
 
 static void one_that_took_much_leaves_some_to_the_others(void **state)
@@ -314,9 +342,10 @@ static void one_that_waited_long_has_more_than_one_turn(void **state)
 	struct share s;
 	struct leash l;
 
-	share_init(&s, 1000, clock_mono_ns());
+	/* Of many processors: a busy machine may let two milliseconds of work count as twenty. */
+	share_init(&s, 64000, clock_mono_ns());
 	atomic_store(&s.rate, 1);
-	share_take(&s, SHARE_SAVED_NS * 3 / 4);
+	share_take(&s, SHARE_SAVED_NS * 64 * 3 / 4);
 	leash_begin(&l, &s, NULL, 0);
 	atomic_store(&l.taken_ns, 2 * SHARE_LIGHT_NS);
 	assert_int_equal(leash_check(), 0);
@@ -369,8 +398,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_watched_and_waits_halves_the_rate_down_to_the_least),
 		cmocka_unit_test(what_wants_little_or_does_not_wait_limits_nothing),
+		cmocka_unit_test(a_look_stands_for_those_that_nobody_took),
 		cmocka_unit_test(waits_matter_where_there_is_something_to_do),
 		cmocka_unit_test(questions_get_their_share_over_time_and_no_more),
+		cmocka_unit_test(the_more_wait_the_longer_each_does),
 		cmocka_unit_test(one_that_took_much_leaves_some_to_the_others),
 		cmocka_unit_test(one_that_took_much_lets_light_ones_pass),
 		cmocka_unit_test(the_process_has_processors),
