@@ -4,7 +4,11 @@
  * A large page is cleared in 0.3 ms, 512 small ones in 0.8 ms.  But a virtual machine that gives
  * free memory back to its host does so by large pages, and the host takes 2 to 5 ms to find one
  * again, while small pages are mostly still there.  So it is measured, and chunks are made of small
- * pages as long as large ones come so slowly, which is tried ever less often. */
+ * pages as long as large ones come so slowly, which is tried ever less often.
+ *
+ * Small pages are asked for block by block, all of one at once, which saves a fault for each.  Who
+ * takes a block fills it: what the system has just cleared is still in the cache then, which that
+ * of a whole chunk would not be. */
 #include "base/blocks.h"
 
 #include <pthread.h>
@@ -17,10 +21,12 @@
 #include "base/cleanup.h"
 
 #define ALIGN       ((size_t)64)
-#define SLOW_NS     1500000 /* of CPU: small pages are faster than that */
-#define SMALL_TURNS 255     /* chunks of small pages before a large one is tried again */
-#define SMALL_MOST  4095U   /* the same, after it was slow time and again */
-#define TRIM_SHARE  8       /* one of so many empty chunks goes at a time */
+#define SLOW_NS     1500000        /* of CPU: small pages are faster than that */
+#define SMALL_TURNS 255            /* chunks of small pages before a large one is tried again */
+#define SMALL_MOST  4095U          /* the same, after it was slow time and again */
+#define TRIM_SHARE  8              /* one of so many empty chunks goes at a time */
+#define PAGE        ((size_t)4096) /* larger ones come as they are touched */
+#define POPULATE    (4 * PAGE)     /* bytes of a block whose pages are asked for */
 
 /* At the start of its memory.  All but `owner` is guarded by the owner's lock. */
 struct chunk {
@@ -28,6 +34,7 @@ struct chunk {
 	struct chunk *next; /* spare */
 	size_t bytes, used;
 	size_t live; /* blocks; and one while it is the current one */
+	bool bare;   /* of small pages, and filled for the first time */
 };
 
 _Static_assert(sizeof(struct chunk) <= ALIGN, "the first block stands behind it");
@@ -59,9 +66,8 @@ static void *map_aligned(size_t bytes, bool large)
 	if (before > 0)
 		munmap(p, before);
 	munmap(p + before + bytes, room - before - bytes);
-	/* Or not, where the system cannot.  Small pages all at once: that saves a fault for each.
-	 */
-	madvise(p + before, bytes, large ? MADV_HUGEPAGE : MADV_POPULATE_WRITE);
+	if (large) /* or not, where the system cannot */
+		madvise(p + before, bytes, MADV_HUGEPAGE);
 	return p + before;
 }
 
@@ -81,7 +87,7 @@ static struct chunk *chunk_map(size_t bytes, bool large, bool *ret_slow)
 	struct chunk *c = map_aligned(bytes, large);
 
 	if (c)
-		*c = (struct chunk){.bytes = bytes};
+		*c = (struct chunk){.bytes = bytes, .bare = !large};
 	*ret_slow = cpu_ns() - start > SLOW_NS;
 	return c;
 }
@@ -89,7 +95,8 @@ static struct chunk *chunk_map(size_t bytes, bool large, bool *ret_slow)
 /* With the lock, as all below. */
 static void chunk_begin(struct blocks *b, struct chunk *c)
 {
-	*c = (struct chunk){.owner = b, .bytes = c->bytes, .used = ALIGN, .live = 1};
+	*c = (struct chunk){
+		.owner = b, .bytes = c->bytes, .used = ALIGN, .live = 1, .bare = c->bare};
 }
 
 static void chunk_count(struct blocks *b, const struct chunk *c)
@@ -128,6 +135,7 @@ static struct chunk *chunk_done(struct blocks *b, struct chunk *c)
 	if (--c->live > 0)
 		return NULL;
 	if (!b->closed && c->bytes == BLOCKS_CHUNK_BYTES && b->spare_n < BLOCKS_SPARE) {
+		c->bare = false;
 		spare_push(b, c);
 		return NULL;
 	}
@@ -286,9 +294,18 @@ static bool make_room(struct blocks *b, size_t n)
 	return has_room(b, n);
 }
 
+/* The pages of a block, without the lock; or not, where the system cannot. */
+static void populate(void *block, size_t n)
+{
+	uintptr_t from = (uintptr_t)block & ~(PAGE - 1), to = round_up((uintptr_t)block + n, PAGE);
+
+	madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+}
+
 void *blocks_take(struct blocks *b, size_t n)
 {
 	void *block = NULL;
+	bool bare = false;
 
 	if (n > SIZE_MAX / 2)
 		return NULL;
@@ -300,8 +317,11 @@ void *blocks_take(struct blocks *b, size_t n)
 		block = (char *)b->current + b->current->used;
 		b->current->used += n;
 		b->current->live++;
+		bare = b->current->bare;
 	}
 	pthread_mutex_unlock(&b->lock);
+	if (bare && n >= POPULATE)
+		populate(block, n);
 	return block;
 }
 
