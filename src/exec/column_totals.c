@@ -247,8 +247,7 @@ int column_totals_add(struct column_scan *s, const struct column_shapes *shapes,
 		      struct grouping *groups)
 {
 	struct query_at *run = s->run;
-	_cleanup_(totals_freep)
-	struct totals_table *totals = NULL;
+	const struct totals_table *totals;
 	struct asking a = {.query = s->query, .shapes = shapes};
 	struct expr_memo *memo = NULL;
 	int r = 0;

@@ -20,7 +20,7 @@
 /* A field added to one of these must be looked at here: is it text that is to be copied? */
 _Static_assert(sizeof(struct event) == 104, "copy_event() knows every field");
 _Static_assert(sizeof(struct event_extra) == 72, "copy_extra() knows every field");
-_Static_assert(sizeof(struct resource) == 40, "copy_resources() knows every field");
+_Static_assert(sizeof(struct resource) == 36, "copy_resources() knows every field");
 _Static_assert(sizeof(struct scope) == 32, "copy_scopes() knows every field");
 
 struct copy {

@@ -1,7 +1,10 @@
-/* model/attr.h - an attribute: a key and a typed value, 16 bytes, text by dictionary code.
+/* model/attr.h - an attribute: a key and a typed value, 12 bytes, text by dictionary code.
  *
  * Codes, and the ranges of nested values, mean something only together with the batch the attribute
- * lies in (model/batch.h).  All of OTLP's value types are here, nested ones too. */
+ * lies in (model/batch.h).  All of OTLP's value types are here, nested ones too.
+ *
+ * There are ten attributes in a span, and they are copied, hashed, written and walked: so the type
+ * lies in the word of the key, and values of 8 bytes lie at multiples of 4. */
 #ifndef CAUSET_MODEL_ATTR_H
 #define CAUSET_MODEL_ATTR_H
 
@@ -21,15 +24,19 @@ enum value_type {
 	VALUE_RAW_PAIR, /* a protobuf KeyValue with fields we do not know: its bytes, whole */
 };
 
+#define ATTR_TYPE_BITS 4
+#define ATTR_KEY_BITS  (32 - ATTR_TYPE_BITS)
+
+_Static_assert(VALUE_RAW_PAIR < 1 << ATTR_TYPE_BITS, "types have so many bits");
+
 struct value_range {
 	uint32_t first, count;
 };
 
 struct attr {
-	uint32_t key; /* dictionary code */
-	uint8_t type; /* enum value_type */
-	uint8_t unused[3];
-	union {
+	uint32_t type : ATTR_TYPE_BITS; /* enum value_type */
+	uint32_t key : ATTR_KEY_BITS;   /* dictionary code, less than BATCH_STRINGS_MOST */
+	union __attribute__((packed, aligned(4))) {
 		uint32_t string; /* STRING, BYTES, RAW, RAW_PAIR: dictionary code */
 		bool boolean;
 		int64_t integer;
@@ -39,7 +46,7 @@ struct attr {
 	};
 };
 
-_Static_assert(sizeof(struct attr) == 16, "attributes are the bulk of a batch");
+_Static_assert(sizeof(struct attr) == 12, "attributes are the bulk of a batch");
 
 /* A run of top-level attributes, in batch.attrs. */
 struct attr_range {

@@ -17,6 +17,7 @@
 #define HINT_BYTES_PER_ATTR   40
 #define HINT_BYTES_PER_STRING 160
 #define SLOTS_FIRST           256
+#define SLOTS_MOST            (BATCH_STRINGS_MOST * 2)
 #define TEXT_MOST             ((size_t)UINT32_MAX - 1) /* offsets are 32 bits */
 
 static void fail(struct batch *b, int error)
@@ -48,7 +49,7 @@ struct batch *batch_new(size_t hint)
 	b->slot_n = SLOTS_FIRST;
 	/* At most a quarter full, if the guess is right: most of what is looked up is new, and
 	 * finding its slot taken costs a wrong guess of the processor. */
-	while (b->slot_n < strings * 4)
+	while (b->slot_n < strings * 4 && b->slot_n < SLOTS_MOST)
 		b->slot_n *= 2;
 	b->slots = calloc(b->slot_n, sizeof(*b->slots));
 	if (!b->slots ||
@@ -140,6 +141,15 @@ static size_t padded(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
+size_t batch_arrays_bytes(const struct batch *b)
+{
+	return padded(b->event_n * sizeof(*b->events)) + padded(b->attr_n * sizeof(*b->attrs)) +
+	       padded(b->nested_n * sizeof(*b->nested)) + padded(b->extra_n * sizeof(*b->extras)) +
+	       padded(b->resource_n * sizeof(*b->resources)) +
+	       padded(b->scope_n * sizeof(*b->scopes)) +
+	       padded((b->strings + 1) * sizeof(*b->offset)) + padded(b->text_n);
+}
+
 /* Puts n bytes at *at and moves it on. */
 static void *move(char **at, const void *from, size_t n)
 {
@@ -154,27 +164,21 @@ static void *move(char **at, const void *from, size_t n)
 
 int batch_seal_in(struct batch *b, struct blocks *blocks)
 {
-	size_t events = b->event_n * sizeof(*b->events), attrs = b->attr_n * sizeof(*b->attrs),
-	       nested = b->nested_n * sizeof(*b->nested), extras = b->extra_n * sizeof(*b->extras),
-	       resources = b->resource_n * sizeof(*b->resources),
-	       scopes = b->scope_n * sizeof(*b->scopes),
-	       offsets = (b->strings + 1) * sizeof(*b->offset);
 	struct batch old = *b;
 	char *at;
 
 	if (b->failed)
 		return batch_seal(b);
-	at = b->block = blocks_take(blocks, events + attrs + nested + extras + resources + scopes +
-						    padded(offsets) + padded(b->text_n));
+	at = b->block = blocks_take(blocks, batch_arrays_bytes(b));
 	if (!at)
 		return batch_seal(b);
-	b->events = move(&at, old.events, events);
-	b->attrs = move(&at, old.attrs, attrs);
-	b->nested = move(&at, old.nested, nested);
-	b->extras = move(&at, old.extras, extras);
-	b->resources = move(&at, old.resources, resources);
-	b->scopes = move(&at, old.scopes, scopes);
-	b->offset = move(&at, old.offset, offsets);
+	b->events = move(&at, old.events, b->event_n * sizeof(*b->events));
+	b->attrs = move(&at, old.attrs, b->attr_n * sizeof(*b->attrs));
+	b->nested = move(&at, old.nested, b->nested_n * sizeof(*b->nested));
+	b->extras = move(&at, old.extras, b->extra_n * sizeof(*b->extras));
+	b->resources = move(&at, old.resources, b->resource_n * sizeof(*b->resources));
+	b->scopes = move(&at, old.scopes, b->scope_n * sizeof(*b->scopes));
+	b->offset = move(&at, old.offset, (b->strings + 1) * sizeof(*b->offset));
 	b->text = move(&at, old.text, b->text_n);
 	b->event_capacity = b->event_n;
 	b->attr_capacity = b->attr_n;
@@ -229,7 +233,8 @@ uint32_t batch_string_add(struct batch *b, struct slice s, uint32_t hash)
 
 	if (b->failed)
 		return 0;
-	if (s.n > TEXT_MOST - WIDE - b->text_n) {
+	/* With so many strings the slots are half full, and every new one comes here. */
+	if (b->strings >= BATCH_STRINGS_MOST || s.n > TEXT_MOST - WIDE - b->text_n) {
 		fail(b, -E2BIG);
 		return 0;
 	}

@@ -15,6 +15,9 @@
 #include "core/wide.h"
 #include "model/event.h"
 
+/* Strings that one batch may have: their codes are keys of attributes. */
+#define BATCH_STRINGS_MOST ((size_t)1 << ATTR_KEY_BITS)
+
 /* The sender's side of things, once per group of events. */
 struct resource {
 	struct attr_range attrs;
@@ -106,6 +109,9 @@ static inline void batch_unrefp(struct batch **b)
 
 /* Bytes of memory a sealed batch holds. */
 size_t batch_bytes(const struct batch *b);
+
+/* Bytes of its arrays, each padded to a multiple of 8: of its block, and in the log. */
+size_t batch_arrays_bytes(const struct batch *b);
 
 /* Every index and range of the batch lies inside it: for tests, fuzzers and debug builds. */
 bool batch_check(const struct batch *b);
@@ -290,7 +296,7 @@ static inline void batch_attr(struct batch *b, struct attr a)
 	b->attrs[b->attr_n++] = a;
 }
 
-/* The same, not cleared and filled in place, all 16 bytes of it: the pointer is good until the next
+/* The same, not cleared and filled in place, all of it: the pointer is good until the next
  * attribute is added, and never NULL (after a failure it is one that nobody reads). */
 static inline struct attr *batch_attr_room(struct batch *b)
 {

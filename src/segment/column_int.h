@@ -70,7 +70,8 @@ enum column_slot {
 	SLOT_PARTS,     /* run values, dictionary values, lengths */
 	SLOT_CODES,     /* run lengths, dictionary codes */
 	SLOT_TABLE,     /* the hash table of a dictionary */
-	SLOT_CLASSES,   /* logarithms, planes, codes as bytes */
+	SLOT_CLASSES,   /* logarithms, codes as bytes, planes that are read */
+	SLOT_PLANES,    /* planes that are written */
 	SLOT_MODES,     /* of contexts */
 	SLOT_PACKED,    /* what zstd gave */
 	SLOT_LENGTHS,   /* of strings */
@@ -357,9 +358,10 @@ int column_dict_try(struct column_codec *c, const uint64_t *values, size_t n, do
 		    struct buffer *out);
 int column_dict_read(struct column_codec *c, struct column_reader *r, size_t n, uint64_t *out);
 
-/* `range`: the largest of values[i] - base. */
+/* `range`: the largest of values[i] - base.  Ends before all of it is written when that is `most`
+ * bytes or more. */
 int column_planes_write(struct column_codec *c, const uint64_t *values, size_t n, uint64_t base,
-			uint64_t range, struct buffer *out);
+			uint64_t range, size_t most, struct buffer *out);
 int column_planes_read(struct column_codec *c, struct column_reader *r, size_t n, uint64_t *out);
 
 /* zstd over codes that are below 2^(8 * bytes). */

@@ -288,7 +288,8 @@ static int try_packed(struct column_codec *c, const uint64_t *values, size_t n,
 	if (codes)
 		r = column_lz_write(c, values, n, most < 1 << 8 ? 1 : most < 1 << 16 ? 2 : 4, out);
 	else
-		r = column_planes_write(c, values, n, o->least, o->range, out);
+		r = column_planes_write(c, values, n, o->least, o->range, (size_t)(bits / 8) + 1,
+					out);
 	if (r < 0)
 		return r;
 	if ((double)(out->n - before) * 8 < bits)
@@ -409,10 +410,7 @@ static int try_numbers(const struct job *j, const struct choice *best)
 	r = job_packed(j, best->bits * 0.97);
 	if (r > 0)
 		hint_set(j, COLUMN_PLANES);
-	/* The classes were overwritten. */
-	if (r == 0 && best->form == COLUMN_LOG &&
-	    !column_log_prepare(j->c, j->values, j->n, j->context))
-		return -ENOMEM;
+	/* The planes do not touch it either. */
 	return r;
 }
 

@@ -9,10 +9,11 @@
 #include "segment/column_int.h"
 
 int column_planes_write(struct column_codec *c, const uint64_t *values, size_t n, uint64_t base,
-			uint64_t range, struct buffer *out)
+			uint64_t range, size_t most, struct buffer *out)
 {
 	unsigned bytes = range ? (71 - (unsigned)__builtin_clzll(range)) / 8 : 0;
-	uint8_t *plane = column_scratch(c, SLOT_CLASSES, n);
+	uint8_t *plane = column_scratch(c, SLOT_PLANES, n);
+	size_t before = out->n;
 	int r = 0;
 
 	if (!plane)
@@ -20,7 +21,7 @@ int column_planes_write(struct column_codec *c, const uint64_t *values, size_t n
 	buffer_byte(out, COLUMN_PLANES);
 	buffer_byte(out, (char)bytes);
 	column_write_varint(out, base);
-	for (unsigned b = 0; r == 0 && b < bytes; b++) {
+	for (unsigned b = 0; r == 0 && b < bytes && out->n - before < most; b++) {
 		for (size_t i = 0; i < n; i++)
 			plane[i] = (uint8_t)((values[i] - base) >> b * 8);
 		r = column_write_stream(c, plane, n, out);

@@ -32,6 +32,7 @@ struct linking {
 	const struct piece_row *piece;
 	const struct group_row *rows; /* of the piece */
 	uint32_t slots;               /* 0: small, no table */
+	uint64_t ids[SMALL_PIECE];    /* of a small one's blocks; 0: it is none */
 };
 
 static uint32_t slot_of(const struct linking *l, uint64_t id)
@@ -60,12 +61,12 @@ static void table_build(struct linking *l)
 	}
 }
 
-/* The first block of the piece with this id, or NONE. */
+/* The first block of the piece with this id, which is not 0, or NONE. */
 static uint32_t find_block(const struct linking *l, uint64_t id)
 {
 	if (l->slots == 0) {
 		for (uint32_t i = 0; i < l->piece->rows; i++)
-			if (l->rows[i].e->id1 == id && is_block(l->rows[i].e))
+			if (l->ids[i] == id)
 				return i;
 		return NONE;
 	}
@@ -117,27 +118,36 @@ static uint32_t link_id2(struct linking *l, uint32_t i, uint32_t *ret_parent)
 }
 
 /* Only rows that are all there have a start. */
-static void measure_piece(const struct group_writer *g, struct piece_row *p)
+static void measure_piece(struct linking *l, struct piece_row *p)
 {
 	struct trace_bounds b = trace_bounds_begin();
+	bool small = p->rows <= SMALL_PIECE;
 
-	for (uint32_t i = 0; i < p->rows; i++)
-		trace_bounds_add(&b, g->rows[p->first + i].e);
+	for (uint32_t i = 0; i < p->rows; i++) {
+		const struct event *e = l->rows[i].e;
+
+		trace_bounds_add(&b, e);
+		l->g->child[i] = -1;
+		if (small)
+			l->ids[i] = is_block(e) ? e->id1 : 0;
+	}
 	trace_bounds_end(&b, &p->start_ns, &p->duration_ns);
+	if (!small)
+		table_build(l);
 }
 
 void group_links(struct group_writer *g, struct piece_row *p)
 {
-	struct linking l = {.g = g, .piece = p, .rows = g->rows + p->first};
+	struct linking l;
 	uint64_t start, end, last, owner_time;
 
-	measure_piece(g, p);
+	l.g = g;
+	l.piece = p;
+	l.rows = g->rows + p->first;
+	l.slots = 0;
+	measure_piece(&l, p);
 	start = last = owner_time = (uint64_t)p->start_ns;
 	end = start + (uint64_t)p->duration_ns;
-	if (p->rows > SMALL_PIECE)
-		table_build(&l);
-	for (uint32_t i = 0; i < p->rows; i++)
-		g->child[i] = -1;
 	for (uint32_t i = 0; i < p->rows; i++) {
 		const struct event *e = l.rows[i].e;
 		uint32_t parent, form = link_id1(&l, i) | link_id2(&l, i, &parent);

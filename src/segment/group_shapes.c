@@ -51,6 +51,17 @@ static int shapes_note(struct group_writer *g, const struct staged *staged, uint
 	return r;
 }
 
+/* A name that does not stand in the shape goes into its column. */
+static int loose_name(struct group_writer *g, const struct group_row *row)
+{
+	const struct skeleton *k = &g->shapes.skeletons[row->skeleton];
+	struct attr name = {.type = VALUE_STRING, .string = row->e->name};
+
+	return loose_names_vary(g, k) ? group_stage(g, &g->dictionary.remaps[row->remap],
+						    g->shapes.fields[k->field_first].column, &name)
+				      : 0;
+}
+
 /* Finds the shapes of LOOSE rows: what one waits for in memory the others need not wait for. */
 static int loose_shapes(struct group_writer *g, uint32_t first, uint32_t rows)
 {
@@ -72,6 +83,8 @@ static int loose_shapes(struct group_writer *g, uint32_t first, uint32_t rows)
 
 		if (shapes[i] != NONE) {
 			r = shape_note(g, first + i, shapes[i]);
+			if (r == 0)
+				r = loose_name(g, row);
 			if (r == 0)
 				r = group_row_stage_loose(g, row);
 			continue;
@@ -133,9 +146,19 @@ static int known_piece(struct group_writer *g, uint32_t first, uint32_t rows)
 	return r;
 }
 
+/* The shapes of the next n rows. */
+static int rows_shape(struct group_writer *g, uint32_t n)
+{
+	uint32_t first = g->shaped;
+	int r = group_is_loose(g, first) ? loose_piece(g, first, n) : known_piece(g, first, n);
+
+	g->shaped += n;
+	return r == 0 ? group_totals_add(g, first, n) : r;
+}
+
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 {
-	uint32_t end = p->first + p->rows, n;
+	uint32_t end = p->first + p->rows;
 	int r = 0;
 
 	if (!g->at_once) {
@@ -143,12 +166,8 @@ int group_shapes_piece(struct group_writer *g, const struct piece_row *p)
 			r = group_row_skeleton(g, i);
 		return r == 0 ? group_loosen_early(g) : r;
 	}
-	for (uint32_t i = p->first; i < end && r == 0; i += n) {
-		n = MIN(end - i, (uint32_t)SHAPES_AT_ONCE);
-		r = group_is_loose(g, i) ? loose_piece(g, i, n) : known_piece(g, i, n);
-		if (r == 0)
-			r = group_totals_add(g, i, n);
-	}
+	while (end - g->shaped >= SHAPES_AT_ONCE && r == 0)
+		r = rows_shape(g, SHAPES_AT_ONCE);
 	return r;
 }
 
@@ -163,8 +182,12 @@ static void prefetch_row(const struct group_writer *g, const struct group_row *r
 
 int group_shapes_close(struct group_writer *g)
 {
-	int r = g->at_once ? 0 : group_loosen(g);
+	int r = 0;
 
+	if (!g->at_once)
+		r = group_loosen(g);
+	else if (g->shaped < g->row_n)
+		r = rows_shape(g, g->row_n - g->shaped);
 	if (r == 0)
 		r = shapes_settle(g);
 	for (uint32_t i = 0; i < g->row_n && r == 0 && !g->at_once; i++) {

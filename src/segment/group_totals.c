@@ -63,6 +63,7 @@ static inline int row_look(struct group_writer *g, uint32_t number, struct count
 	const struct group_row *row = &g->rows[number];
 	struct shape_row *s = &g->shapes.shapes[g->codes[number]];
 	const struct event *e = row->e;
+	int64_t duration_ns;
 	uint32_t total;
 
 	if (__builtin_expect(s->total == TOTAL_UNKNOWN, 0))
@@ -72,9 +73,9 @@ static inline int row_look(struct group_writer *g, uint32_t number, struct count
 	total = s->total == TOTAL_VARIES ? row_total(g, row) : s->total - 1;
 	if (total == UINT32_MAX)
 		return g->totals.given_up ? 0 : -ENOMEM;
-	*ret_counted =
-		(struct counted){total, e->status == STATUS_ERROR,
-				 e->type == EVENT_SPAN ? span_duration(e->time_ns, e->end_ns) : -1};
+	duration_ns = e->type == EVENT_SPAN ? span_duration(e->time_ns, e->end_ns) : -1;
+	*ret_counted = (struct counted){total, duration_place(duration_ns),
+					e->status == STATUS_ERROR, duration_ns};
 	return 1;
 }
 
@@ -88,12 +89,12 @@ static int rows_count(struct group_writer *g, uint32_t behind)
 	for (; c->taken - c->fetched > behind && !t->given_up; c->fetched++) {
 		const struct counted *row = &c->rows[c->fetched % COUNTED_MOST];
 
-		totals_fetch_place(t, row->number, row->duration_ns);
+		totals_fetch_place(t, row->number, row->place);
 	}
 	for (; c->fetched - c->counted > behind && r >= 0 && !t->given_up; c->counted++) {
 		const struct counted *row = &c->rows[c->counted % COUNTED_MOST];
 
-		r = totals_add(t, row->number, row->error, row->duration_ns);
+		r = totals_add_at(t, row->number, row->error, row->duration_ns, row->place);
 	}
 	if (t->given_up)
 		c->fetched = c->counted = c->taken;
@@ -114,7 +115,7 @@ int group_totals_add(struct group_writer *g, uint32_t first, uint32_t n)
 
 		r = row_look(g, i, row);
 		if (r == 1) {
-			totals_fetch_row(t, row->number, row->duration_ns);
+			totals_fetch_row(t, row->number, row->place);
 			c->taken++;
 		}
 	}

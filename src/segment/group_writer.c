@@ -310,9 +310,13 @@ static int put_shapes(struct group_writer *g)
 {
 	struct shape_table *t = &g->shapes;
 
-	qsort(g->seen_shapes, g->seen_shape_n, sizeof(*g->seen_shapes), by_number);
 	for (size_t i = 0; i < g->seen_shape_n; i++)
+		g->order[i] = (struct radix_item){.key = g->seen_shapes[i]};
+	radix_sort(g->order, g->spare, g->seen_shape_n);
+	for (size_t i = 0; i < g->seen_shape_n; i++) {
+		g->seen_shapes[i] = (uint32_t)g->order[i].key;
 		t->shapes[g->seen_shapes[i]].local = (uint32_t)i;
+	}
 	for (uint32_t i = 0; i < g->row_n; i++)
 		g->codes[i] = t->shapes[g->codes[i]].local;
 	return put_codes(g, BLOCK_SHAPE, g->codes, g->row_n);
@@ -580,7 +584,7 @@ static void begin_next(struct group_writer *g)
 	g->known_strings = g->dictionary.tables->strings;
 	g->blocks = g->errors = 0;
 	stages_clear(g);
-	g->row_n = g->piece_n = 0;
+	g->row_n = g->shaped = g->piece_n = 0;
 	g->weight = 0;
 	uuid_table_clear(&g->uuids);
 	arena_clear(&g->arena);

@@ -58,6 +58,7 @@ struct zone_row {
 /* A row that is to be counted. */
 struct counted {
 	uint32_t number; /* of spans like it: totals_number() */
+	uint16_t place;  /* of the duration */
 	bool error;
 	int64_t duration_ns; /* -1: it has none */
 };
@@ -126,6 +127,7 @@ struct group_writer {
 	/* The rows gathered. */
 	struct group_row *rows;
 	uint32_t row_n;
+	uint32_t shaped; /* the shapes of so many are known, behind the first group */
 	struct piece_row *pieces;
 	uint32_t piece_n;
 	size_t weight;  /* bytes of text that they hold at most */
@@ -201,7 +203,8 @@ int group_writer_close(struct group_writer *g);
 /* Ends the last piece: its rows are all there. */
 int group_writer_piece(struct group_writer *g);
 
-/* Steps: what a piece's rows refer to and how long it is, their shapes; then the group's. */
+/* Steps: what a piece's rows refer to and how long it is; the shapes of rows, as soon as there are
+ * enough to look for together; then the group's. */
 void group_links(struct group_writer *g, struct piece_row *p);
 int group_shapes_piece(struct group_writer *g, const struct piece_row *p);
 int group_shapes_close(struct group_writer *g);

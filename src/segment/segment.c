@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "segment/group_cache.h"
 #include "segment/segment_reader_int.h"
+#include "segment/totals.h"
 
 /* --- opening --- */
 
@@ -138,6 +139,7 @@ struct segment *segment_unref(struct segment *s)
 	free(s->split);
 	free(s->longest);
 	segment_tables_free(s->tables);
+	totals_free(s->totals);
 	fs_close(s->fs, s->fd);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -295,7 +297,7 @@ size_t segment_bytes(const struct segment *s)
 
 	pthread_mutex_lock(&open->lock);
 	n = sizeof(*s) + (s->tables ? s->tables->bytes : 0) +
-	    (s->has_index ? trace_index_bytes(&s->index) : 0) +
+	    (s->has_index ? trace_index_bytes(&s->index) : 0) + (s->totals ? s->totals->bytes : 0) +
 	    (s->split ? s->footer.split * sizeof(*s->split) : 0);
 	pthread_mutex_unlock(&open->lock);
 	return n;
@@ -319,6 +321,7 @@ void segment_trim(struct segment *s)
 		if (s->cache)
 			group_cache_forget(s->cache, s);
 		s->tables = segment_tables_free(s->tables);
+		s->totals = totals_free(s->totals);
 		trace_index_done(&s->index);
 		s->has_index = false;
 	}
@@ -337,6 +340,13 @@ int segment_may_have(struct segment *s, struct trace_id id)
 	r = trace_index_next(&s->index, segment_id_hash(id), &at) != UINT32_MAX;
 	segment_unpin(s);
 	return r;
+}
+
+bool segment_index_has(const struct segment *s, uint64_t hash)
+{
+	uint32_t at = 0;
+
+	return trace_index_next(&s->index, hash, &at) != UINT32_MAX;
 }
 
 int segment_candidates(struct segment *s, struct trace_id id, uint32_t *at,

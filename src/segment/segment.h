@@ -121,6 +121,11 @@ uint64_t segment_id_hash(struct trace_id id);
  * looked at.  Negative errno. */
 int segment_may_have(struct segment *s, struct trace_id id);
 
+/* The same for many ids: loads the index if need be and keeps it until segment_unpin(); then asks
+ * by segment_id_hash(). */
+int segment_pin_index(struct segment *s);
+bool segment_index_has(const struct segment *s, uint64_t hash);
+
 /* Groups in which the trace may begin, as far as the index says: how many, or a negative errno.
  * *at is 0 at first and moved on; as many as SEGMENT_CANDIDATES: there may be more.  One id in
  * 10^12 has, unless somebody chooses ids to that end. */

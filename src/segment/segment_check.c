@@ -18,8 +18,8 @@ struct checking {
 	void *context;
 	uint64_t findings;
 	uint64_t blocks, errors, indexed;
-	uint32_t *shape_rows;        /* counted */
-	struct totals_table *totals; /* what the file says, or NULL */
+	uint32_t *shape_rows;              /* counted */
+	const struct totals_table *totals; /* what the file says, or NULL */
 	struct totals counted;
 	struct trace_id last; /* of the group before, if that could be read */
 	bool has_last;
@@ -322,7 +322,6 @@ static int check_pinned(struct checking *c)
 	if (r == 0)
 		r = check_totals(c);
 	totals_done(&c->counted);
-	totals_free(c->totals);
 	free(c->shape_rows);
 	return r;
 }

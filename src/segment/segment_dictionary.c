@@ -17,6 +17,11 @@ _Static_assert(DICTIONARY_RECENT == 1 << 6, "the top six bits of a hash");
 
 #define LINE         64
 #define FETCHED_MOST ((size_t)64 << 10) /* bytes of text of a batch */
+/* Strings of a new batch that are looked at, and how many of them must be the segment's for all to
+ * be looked up at once. */
+#define SAMPLE       16
+#define SAMPLE_KNOWN 12
+#define AT_ONCE      16 /* strings whose places in the table are waited for together */
 /* What the tables have room for at first: most segments have some thousand strings, and a table
  * that is no larger than it must be stays in the processor's caches. */
 #define TABLES_HINT ((size_t)16 << 10)
@@ -76,6 +81,69 @@ static bool remap_is(const void *context, uint32_t value, const void *key)
 
 static uint32_t source_number(struct dictionary *d, const struct batch *b);
 
+/* Can WIDE bytes be read from the string's first one on? */
+static inline bool is_wide(const struct batch *b, uint32_t code)
+{
+	return b->offset[code] + (size_t)WIDE <= b->text_n;
+}
+
+/* Short strings, as nearly all are: the others are left to those who need them. */
+static inline bool is_short(const struct batch *b, uint32_t code)
+{
+	return b->offset[code + 1] - b->offset[code] - 1 < WIDE && is_wide(b, code);
+}
+
+/* Looks n short strings up, which are waited for together. */
+static void look_up(const struct dictionary *d, struct remap *r, const uint32_t *codes, uint32_t n)
+{
+	const struct batch *b = r->batch, *t = d->tables;
+	uint32_t hashes[AT_ONCE];
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct slice text = batch_text(b, codes[i]);
+
+		hashes[i] = (uint32_t)(wide_hash(text.p, text.n, t->seed) >> 32);
+		__builtin_prefetch(&t->slots[hashes[i] & (t->slot_n - 1)]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct slice text = batch_text(b, codes[i]);
+		size_t at = hashes[i] & (t->slot_n - 1);
+		uint32_t code;
+
+		for (; (code = t->slots[at].code) != 0; at = (at + 1) & (t->slot_n - 1))
+			if (t->slots[at].hash == hashes[i] &&
+			    t->offset[code + 1] - t->offset[code] == text.n &&
+			    wide_equal(t->text + t->offset[code], text.p, wide_mask(text.n)))
+				break;
+		r->strings[codes[i]] = code;
+	}
+}
+
+/* Where most strings of a batch are the segment's already, all that are so are looked up when it
+ * comes, one behind the other as they lie in memory. */
+static void look_all_up(const struct dictionary *d, struct remap *r)
+{
+	const struct batch *b = r->batch;
+	uint32_t codes[AT_ONCE], n = 0, step = (uint32_t)(b->strings / (SAMPLE + 1)), known = 0;
+
+	if (step == 0 || d->tables->failed)
+		return;
+	for (uint32_t i = 1; i <= SAMPLE; i++)
+		known += dictionary_known(d, r, i * step) != 0;
+	if (known < SAMPLE_KNOWN)
+		return;
+	for (uint32_t i = 1; i < b->strings; i++) {
+		if (!is_short(b, i) || r->strings[i])
+			continue;
+		codes[n++] = i;
+		if (n == AT_ONCE) {
+			look_up(d, r, codes, n);
+			n = 0;
+		}
+	}
+	look_up(d, r, codes, n);
+}
+
 uint32_t dictionary_remap_slow(struct dictionary *d, const struct batch *b)
 {
 	uint64_t hash = hash_u64((uint64_t)(uintptr_t)b, d->by_batch.seed);
@@ -102,6 +170,7 @@ uint32_t dictionary_remap_slow(struct dictionary *d, const struct batch *b)
 		r.longest = MAX(r.longest, b->offset[i + 1] - b->offset[i]);
 	r.average = (uint32_t)(b->text_n / (b->event_n + 1));
 	r.source = source_number(d, b);
+	look_all_up(d, &r);
 	batch_ref(r.batch);
 	d->remaps[d->remap_n] = r;
 	return (uint32_t)d->remap_n++;
@@ -127,12 +196,6 @@ void dictionary_forget(struct dictionary *d, uint32_t since)
 		map_put(&d->by_batch,
 			hash_u64((uint64_t)(uintptr_t)d->remaps[i].batch, d->by_batch.seed),
 			(uint32_t)i);
-}
-
-/* Can WIDE bytes be read from the string's first one on? */
-static inline bool is_wide(const struct batch *b, uint32_t code)
-{
-	return b->offset[code] + (size_t)WIDE <= b->text_n;
 }
 
 uint32_t dictionary_string_slow(struct dictionary *d, struct remap *r, uint32_t code)

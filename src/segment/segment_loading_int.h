@@ -31,11 +31,20 @@ static inline void *loading_take(struct loading *l, size_t n, size_t size)
 	return p;
 }
 
+/* Does the field have what was to be put into it, or fewer bits? */
+static inline void loading_fits(struct loading *l, bool fits)
+{
+	if (!fits)
+		block_fail(&l->r, -EBADMSG);
+}
+
 #define GET(l, array, n, field)                                                                    \
 	do {                                                                                       \
 		block_get_u32(&(l)->r, (l)->narrow, n);                                            \
-		for (size_t i_ = 0; !(l)->r.failed && i_ < (n); i_++)                              \
-			(array)[i_].field = (__typeof__((array)[i_].field))(l)->narrow[i_];        \
+		for (size_t i_ = 0; !(l)->r.failed && i_ < (n); i_++) {                            \
+			(array)[i_].field = (l)->narrow[i_];                                       \
+			loading_fits(l, (array)[i_].field == (l)->narrow[i_]);                     \
+		}                                                                                  \
 	} while (0)
 #define GET_WIDE(l, array, n, field)                                                               \
 	do {                                                                                       \

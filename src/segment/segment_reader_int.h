@@ -97,6 +97,7 @@ struct segment {
 	struct trace_index index;
 	struct trace_id *split;
 	struct segment_tables *tables;
+	struct totals_table *totals;
 	/* [group]: longer than the longest row; 0: not known yet.  Made with the first tables, and
 	 * kept when they go. */
 	_Atomic uint64_t *longest;
@@ -116,8 +117,5 @@ int segment_pin_error(struct segment *s, const struct segment_tables **ret_table
 
 /* Somebody has decoded the durations of a group's rows. */
 void segment_see_rows(struct segment *s, uint32_t group, const uint64_t *durations, uint32_t n);
-
-/* Loads the index if need be and keeps it until segment_unpin(). */
-int segment_pin_index(struct segment *s);
 
 #endif

@@ -17,8 +17,10 @@
 
 #define GROUP_WEIGHT_MOST ((size_t)64 << 20) /* of text in a group, unless one row has more */
 #define UNIQUE_SMALL      32
-/* A table of totals may take a byte for so many rows, or so much in any case. */
-#define TOTALS_ROWS_PER_BYTE 6
+#define UNIQUE_BITS       1024
+/* A table of totals may take a byte for so many rows, or so much in any case: so the smallest
+ * segments that compaction leaves alone have one, with two hundred operations of random times. */
+#define TOTALS_ROWS_PER_BYTE 4
 #define TOTALS_BYTES_ALWAYS  4096
 
 void segment_name(uint64_t number, char out[SEGMENT_NAME_MAX])
@@ -225,16 +227,32 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool has_before(const uint64_t *ids, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (ids[i] == ids[j])
+			return true;
+	return false;
+}
+
+/* Few ids are as a rule told apart by some of their bits. */
 static bool has_twice(uint64_t *ids, size_t n)
 {
-	if (n > UNIQUE_SMALL)
+	uint64_t seen[UNIQUE_BITS / 64] = {0};
+
+	if (n > UNIQUE_SMALL) {
 		qsort(ids, n, sizeof(*ids), by_number);
-	for (size_t i = 1; i < n; i++) {
-		if (n > UNIQUE_SMALL && ids[i] == ids[i - 1])
-			return true;
-		for (size_t j = 0; n <= UNIQUE_SMALL && j < i; j++)
-			if (ids[i] == ids[j])
+		for (size_t i = 1; i < n; i++)
+			if (ids[i] == ids[i - 1])
 				return true;
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *word = &seen[ids[i] / 64 % (UNIQUE_BITS / 64)], bit = 1ULL << ids[i] % 64;
+
+		if (*word & bit && has_before(ids, i))
+			return true;
+		*word |= bit;
 	}
 	return false;
 }

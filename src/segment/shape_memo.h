@@ -36,7 +36,10 @@ static inline uint32_t *guess_slot(struct group_writer *g, const struct group_ro
 	if (n > 0)
 		hash ^= dictionary_string(&g->dictionary, r,
 					  r->batch->attrs[e->attrs.first + n - 1].key);
-	hash = (hash ^ (uint64_t)n << 32) * 0xe7037ed1a0b428dbULL;
+	hash ^= (uint64_t)(n ^ (uint32_t)e->kind << 8 ^ e->flags << 12 ^
+			   dictionary_scope(&g->dictionary, r, e->scope) << 22)
+		<< 32;
+	hash *= 0xe7037ed1a0b428dbULL;
 	return &g->guesses[hash >> (64 - GUESS_BITS)];
 }
 

@@ -100,39 +100,38 @@ static inline uint32_t totals_count(const struct totals *t, uint16_t chunk, uint
 	return t->chunks[chunk - 1][place] + (wide ? t->wide[wide - 1][place] : 0);
 }
 
-/* Fetch what totals_add() will look at, the one a while before the other, and that a while before
- * it.  Inline in any case: gcc thinks that a function which only fetches does nothing, and leaves
- * out calls of it. */
+/* Fetch what totals_add_at() will look at, the one a while before the other, and that a while
+ * before it; `place` is the duration's, 0 if it has none.  Inline in any case: gcc thinks that a
+ * function which only fetches does nothing, and leaves out calls of it. */
 static inline __attribute__((always_inline)) void totals_fetch_row(const struct totals *t,
-								   uint32_t number,
-								   int64_t duration_ns)
+								   uint32_t number, uint16_t place)
 {
 	const struct total *row = &t->rows[t->known[number].row];
 
 	__builtin_prefetch(row, 1);
-	if (duration_ns > 0)
-		__builtin_prefetch(&row->chunks[(duration_place(duration_ns) - 1U) / PLACES_PER]);
+	__builtin_prefetch(&row->chunks[(place - (place != 0)) / PLACES_PER]);
 }
 
 static inline __attribute__((always_inline)) void totals_fetch_place(const struct totals *t,
 								     uint32_t number,
-								     int64_t duration_ns)
+								     uint16_t place)
 {
 	const struct total *row = &t->rows[t->known[number].row];
-	uint32_t place = duration_place(duration_ns) - 1U;
-	uint16_t chunk = duration_ns > 0 ? row->chunks[place / PLACES_PER] : 0;
+	uint32_t at = place - 1U;
+	uint16_t chunk = place ? row->chunks[at / PLACES_PER] : 0;
 
 	if (chunk)
-		__builtin_prefetch(&t->chunks[chunk - 1][place % PLACES_PER], 1);
+		__builtin_prefetch(&t->chunks[chunk - 1][at % PLACES_PER], 1);
 }
 
-/* Counts a span; duration -1: it has none.  -ENOMEM. */
-static inline int totals_add(struct totals *t, uint32_t number, bool error, int64_t duration_ns)
+/* Counts a span; duration -1: it has none.  `place` is duration_place() of it.  -ENOMEM. */
+static inline int totals_add_at(struct totals *t, uint32_t number, bool error, int64_t duration_ns,
+				uint16_t place)
 {
 	struct total *row = &t->rows[t->known[number].row];
-	uint32_t place = duration_place(duration_ns) - 1U, octave = place / PLACES_PER;
 
-	if (duration_ns > 0) {
+	if (place > 0) {
+		uint32_t at = place - 1U, octave = at / PLACES_PER;
 		uint8_t *count;
 
 		/* Making room may rearrange everything. */
@@ -143,11 +142,11 @@ static inline int totals_add(struct totals *t, uint32_t number, bool error, int6
 				return r;
 			row = &t->rows[t->known[number].row];
 		}
-		count = &t->chunks[row->chunks[octave] - 1][place % PLACES_PER];
+		count = &t->chunks[row->chunks[octave] - 1][at % PLACES_PER];
 		t->places += *count == 0;
 		if (__builtin_expect(*count < UINT8_MAX, 1))
 			++*count;
-		else if (totals_more(t, row->chunks[octave], place % PLACES_PER, 1) < 0)
+		else if (totals_more(t, row->chunks[octave], at % PLACES_PER, 1) < 0)
 			return -ENOMEM;
 	}
 	row->spans++;
@@ -160,6 +159,11 @@ static inline int totals_add(struct totals *t, uint32_t number, bool error, int6
 	row->longest = duration_ns > row->longest ? duration_ns : row->longest;
 	row->sum += (uint64_t)duration_ns;
 	return 0;
+}
+
+static inline int totals_add(struct totals *t, uint32_t number, bool error, int64_t duration_ns)
+{
+	return totals_add_at(t, number, error, duration_ns, duration_place(duration_ns));
 }
 
 /* Keeps less apart, of what was counted and what will be; gives up if nothing is left to take
@@ -185,6 +189,7 @@ struct totals_table {
 	uint32_t n;
 	struct total_row *rows;
 	uint32_t *counts;
+	size_t bytes; /* that it takes in memory */
 };
 
 /* What tables of a segment may refer to, and how many spans they count in all. */
@@ -204,8 +209,9 @@ static inline void totals_freep(struct totals_table **t)
 	totals_free(*t);
 }
 
-/* The table of a segment.  -ENOENT when it has none, -EBADMSG, -ENOMEM. */
+/* The table of a segment that is pinned, good until it is not.  It stays with the segment's other
+ * tables for the next question.  -ENOENT when there is none, -EBADMSG, -ENOMEM. */
 struct segment;
-int segment_totals(struct segment *s, struct totals_table **ret_table);
+int segment_totals(struct segment *s, const struct totals_table **ret_table);
 
 #endif

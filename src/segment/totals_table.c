@@ -304,6 +304,7 @@ int totals_decode(struct slice bytes, const struct totals_limits *limits,
 		return -EBADMSG;
 	t->apart = (unsigned)apart;
 	t->n = (uint32_t)n;
+	t->bytes = sizeof(*t) + n * sizeof(*t->rows) + bin_n * sizeof(*t->counts);
 	t->rows = calloc(n + 1, sizeof(*t->rows));
 	t->counts = malloc((bin_n + 1) * sizeof(*t->counts));
 	narrow = malloc((n + 1) * sizeof(*narrow));
@@ -327,7 +328,7 @@ int totals_decode(struct slice bytes, const struct totals_limits *limits,
 	return 0;
 }
 
-int segment_totals(struct segment *s, struct totals_table **ret_table)
+static int totals_read(struct segment *s, struct totals_table **ret_table)
 {
 	const struct segment_footer *f = &s->footer;
 	const struct totals_limits limits = {f->strings, f->resources, f->blocks};
@@ -352,4 +353,29 @@ int segment_totals(struct segment *s, struct totals_table **ret_table)
 	if (!segment_checksum_ok(checksum, segment_checksum(bytes, n)))
 		return -EBADMSG;
 	return totals_decode(slice_of(bytes, n), &limits, ret_table);
+}
+
+/* Read without the lock; who comes second throws his copy away. */
+int segment_totals(struct segment *s, const struct totals_table **ret_table)
+{
+	struct totals_table *t;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	t = s->totals;
+	pthread_mutex_unlock(&s->lock);
+	if (!t) {
+		r = totals_read(s, &t);
+		if (r < 0)
+			return r;
+		pthread_mutex_lock(&s->lock);
+		if (s->totals)
+			totals_free(t);
+		else
+			s->totals = t;
+		t = s->totals;
+		pthread_mutex_unlock(&s->lock);
+	}
+	*ret_table = t;
+	return 0;
 }

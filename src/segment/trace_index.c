@@ -50,7 +50,7 @@ static uint64_t get_bits(const uint64_t *words, size_t at, unsigned width)
 
 	if (at % 64 + width > 64)
 		value |= words[at / 64 + 1] << (64 - at % 64);
-	return value & ((1ULL << width) - 1);
+	return width < 64 ? value & ((1ULL << width) - 1) : value;
 }
 
 static unsigned entry_bits(const struct trace_index *x)
@@ -199,22 +199,35 @@ struct part {
 	uint32_t first, end;
 };
 
-static struct part slot_part(const struct trace_index *x, size_t at, uint32_t n, uint64_t slot)
+/* Where the bit 0 number k stands among so many bits from a place on; `bits` when there is none. */
+static size_t zero_at(const uint64_t *words, size_t from, size_t bits, unsigned k)
 {
-	struct part p = {0};
-	uint64_t before = slot;
+	for (size_t at = 0; at < bits; at += 64) {
+		uint64_t zeros = ~get_bits(words, from + at, 64);
+		unsigned n = (unsigned)__builtin_popcountll(zeros);
+
+		if (n <= k) {
+			k -= n;
+			continue;
+		}
+		while (k-- > 0)
+			zeros &= zeros - 1;
+		return MIN(at + (size_t)__builtin_ctzll(zeros), bits);
+	}
+	return bits;
+}
+
+static struct part slot_part(const struct trace_index *x, size_t at, uint32_t n, unsigned slot)
+{
+	size_t bits = n + ((size_t)1 << x->slot_bits), first, end;
 
 	if (x->slot_bits == 0)
 		return (struct part){0, n};
+	/* Between the 0 of the slot before and its own, less the zeros before them. */
+	first = slot ? zero_at(x->bits, at, bits, slot - 1) - (slot - 1) : 0;
+	end = zero_at(x->bits, at, bits, slot) - slot;
 	/* Damaged bits may say anything: nothing is looked for behind the n entries. */
-	for (; before > 0 && p.first < n; at++)
-		if (get_bits(x->bits, at, 1))
-			p.first++;
-		else
-			before--;
-	for (p.end = p.first; p.end < n && before == 0 && get_bits(x->bits, at, 1); at++)
-		p.end++;
-	return p;
+	return (struct part){(uint32_t)MIN(first, (size_t)n), (uint32_t)MIN(end, (size_t)n)};
 }
 
 uint32_t trace_index_next(const struct trace_index *index, uint64_t hash, uint32_t *at)
@@ -224,7 +237,7 @@ uint32_t trace_index_next(const struct trace_index *index, uint64_t hash, uint32
 	uint32_t first = index->first[bucket], n = index->first[bucket + 1] - first;
 	unsigned width = entry_bits(index), low = INDEX_REST_BITS - index->slot_bits;
 	size_t from = bucket_at(index, bucket, first);
-	struct part p = slot_part(index, from, n, rest >> low);
+	struct part p = slot_part(index, from, n, (unsigned)(rest >> low));
 
 	if (index->slot_bits)
 		from += n + ((size_t)1 << index->slot_bits);

@@ -162,7 +162,7 @@ const struct option config_options[] = {
 	 .min = MIB,
 	 .max = 1024 * GIB,
 	 .group = "Limits",
-	 .doc = "memory for events, with --store disk for those not yet in segments; over it, senders are told to try again later",
+	 .doc = "memory for events, with --store disk for those not yet in segments; from half of it on they are taken in more slowly, over it senders are told to try again later",
 	 AT(memory_limit)},
 	{.name = "max-body",
 	 .type = OPTION_SIZE,

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define COMPACT_ROWS       ((uint64_t)2 << 20) /* of a merged segment, at most */
+#define COMPACT_ROWS_SMALL (COMPACT_ROWS / 8)  /* a larger one is left alone */
+
 struct engine;
 
 enum compact_zeal {

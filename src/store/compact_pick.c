@@ -4,10 +4,8 @@
 #include "base/cleanup.h"
 #include "core/clock.h"
 
-#define ROWS_TARGET   ((uint64_t)2 << 20) /* of a merged segment, at most */
-#define ROWS_SMALL    (ROWS_TARGET / 8)   /* a larger one is left alone … */
-#define SEGMENTS_MANY 256                 /* … unless there are more than so many: */
-#define ROWS_LARGE    ((uint64_t)4 << 20) /* then up to here, of at most half of it */
+#define SEGMENTS_MANY 256                 /* with more, larger ones are merged, too: */
+#define ROWS_LARGE    ((uint64_t)4 << 20) /* up to here, of at most half of it */
 #define PIECES_MOST   ((uint64_t)1 << 20) /* of one merge: its memory */
 #define FAN_IN        4                   /* segments in one merge, when there is much to do */
 #define FEED_BACKLOG  64                  /* segments that may wait for a cursor */
@@ -41,7 +39,7 @@ static bool may_merge(const struct engine *e, const struct view *v, const struct
 		return false;
 	if (v->segment_n > SEGMENTS_MANY)
 		return s->row.rows < ROWS_LARGE / 2;
-	return s->row.rows < (zeal == COMPACT_ALL ? ROWS_TARGET : ROWS_SMALL);
+	return s->row.rows < (zeal == COMPACT_ALL ? COMPACT_ROWS : COMPACT_ROWS_SMALL);
 }
 
 /* Or is there a segment of the manifest between the two, which the view does not have? */
@@ -75,7 +73,7 @@ static struct window window_at(const struct engine *e, const struct view *v, siz
 	size_t most = zeal == COMPACT_BUSY   ? FAN_IN
 		      : zeal == COMPACT_IDLE ? 2 * FAN_IN
 					     : COMPACT_INPUTS;
-	uint64_t rows = v->segment_n > SEGMENTS_MANY ? ROWS_LARGE : ROWS_TARGET;
+	uint64_t rows = v->segment_n > SEGMENTS_MANY ? ROWS_LARGE : COMPACT_ROWS;
 
 	for (size_t i = first; i < v->segment_n && w.n < most; i++) {
 		const struct view_segment *s = v->segments[i];
@@ -163,7 +161,7 @@ size_t compact_pick_thin(const struct engine *e, const struct view *v, const str
 			if (!may_thin(e, v, k, t, now_ns, &next, &next_mark) || next_mark != mark ||
 			    row->thinned != v->segments[i]->row.thinned ||
 			    atomic_load(&v->segments[k]->apart) ||
-			    w.rows + row->rows > ROWS_TARGET ||
+			    w.rows + row->rows > COMPACT_ROWS ||
 			    w.pieces + row->pieces > PIECES_MOST ||
 			    !are_neighbours(e, v->segments[k - 1], v->segments[k]) ||
 			    row->received_max_ns - v->segments[i]->row.received_min_ns >

@@ -22,7 +22,8 @@
 #define MEMORY_DEFAULT ((size_t)1 << 30)
 #define GROUPS_MOST    ((size_t)64 << 20) /* bytes of groups kept for the next question */
 #define FLUSH_DEFAULT  ((size_t)8 << 20)
-#define FLUSH_FAST     32 /* times larger heads while much comes in */
+#define FLUSH_SOON     12 /* times larger heads while much comes in, … */
+#define FLUSH_FAST     32 /* … and more than is flushed */
 /* With as many again in one batch and what the log has room for, still fewer than a segment may
  * have.
  */
@@ -347,6 +348,9 @@ static struct engine *engine_new(const struct engine_options *options)
 		o->flush_bytes_most ? o->flush_bytes_most : FLUSH_FAST * o->flush_bytes;
 	/* Two heads must fit: one is filled while the other is written. */
 	o->flush_bytes_most = MIN(o->flush_bytes_most, o->memory_bytes / 3);
+	if (!o->flush_bytes_soon)
+		o->flush_bytes_soon = MIN(FLUSH_SOON * o->flush_bytes, o->flush_bytes_most);
+	o->flush_rows_soon = o->flush_rows_soon ? o->flush_rows_soon : COMPACT_ROWS_SMALL;
 	o->flush_strings = o->flush_strings ? o->flush_strings : FLUSH_STRINGS;
 	o->flush_interval_ns = o->flush_interval_ns ? o->flush_interval_ns : FLUSH_INTERVAL_DEFAULT;
 	o->compact_rate = o->compact_rate ? o->compact_rate : COMPACT_RATE_DEFAULT;

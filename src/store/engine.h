@@ -22,8 +22,11 @@ struct engine_options {
 	uint64_t wal_file_bytes; /* 0: WAL_FILE_BYTES */
 	int64_t dedup_ns;        /* how long hashes of request bodies are remembered */
 
-	size_t memory_bytes;     /* of batches in heads; over it, appends get -ENOBUFS.  0: 1 GiB */
-	size_t flush_bytes;      /* of a head that is flushed when the way in is calm; 0: 8 MiB */
+	size_t memory_bytes; /* of batches in heads; over it, appends get -ENOBUFS.  0: 1 GiB */
+	size_t flush_bytes;  /* of a head that is flushed when the way in is calm; 0: 8 MiB */
+	/* Of a head that is flushed when no other is, if it has so many rows, too; 0: 12 ×
+	 * flush_bytes, but not more than flush_bytes_most; what compaction leaves alone. */
+	size_t flush_bytes_soon, flush_rows_soon;
 	size_t flush_bytes_most; /* of a head that is flushed in any case; 0: 32 × flush_bytes */
 	size_t flush_strings;    /* distinct strings of its batches, together, with which a head is
 				  * flushed    as well; 0: 4 Mi */

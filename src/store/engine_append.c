@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "store/engine_int.h"
 #include "store/flush.h"
+#include "store/pace.h"
 
 #define FLUSH_CALM_NS (5 * NS_PER_S) /* a head that fills up faster may grow further */
 
@@ -117,12 +118,19 @@ struct view *engine_rotate(struct engine *e)
 	return old;
 }
 
-/* Full for the pace at which it fills: large heads make large segments, which are written once. */
+/* Full for the pace at which it fills: large heads make large segments, which are written once.
+ * But the sooner one is written, the sooner its memory is used again: new memory costs more than
+ * filling it. */
 static bool head_is_full(const struct engine *e, const struct head *h, int64_t now_ns)
 {
-	if (h->bytes >= e->options.flush_bytes_most || h->strings >= e->options.flush_strings)
+	const struct engine_options *o = &e->options;
+
+	if (h->bytes >= o->flush_bytes_most || h->strings >= o->flush_strings)
 		return true;
-	return h->bytes >= e->options.flush_bytes && now_ns - h->born_ns >= FLUSH_CALM_NS;
+	if (h->bytes >= o->flush_bytes_soon && h->rows >= o->flush_rows_soon &&
+	    e->view->head_n == 1)
+		return true;
+	return h->bytes >= o->flush_bytes && now_ns - h->born_ns >= FLUSH_CALM_NS;
 }
 
 /* On the log's thread (or the one that opens). */
@@ -157,6 +165,8 @@ static void engine_settled(void *context, struct store_append *chain, int result
 		int r = result;
 
 		next = a->next;
+		if (next && next->runs)
+			run_list_fetch(next->runs);
 		if (r == 0)
 			r = publish(e, a->batch, a->runs, a->seq,
 				    a->batch ? a->batch->received_ns : 0, a->cursors, a->cursor_n);
@@ -202,6 +212,16 @@ static void engine_found(void *context, const struct wal_finding *finding)
 		      finding->text);
 }
 
+/* On the log's thread. */
+static int64_t pace(void *context, size_t bytes)
+{
+	struct engine *e = context;
+	double known = atomic_load(&e->flush_pace);
+
+	return pace_ns(atomic_load(&e->memory), e->options.memory_bytes, bytes,
+		       known > 0 ? known : PACE_DEFAULT);
+}
+
 int engine_open_log(struct engine *e, struct error *error)
 {
 	const struct wal_options options = {
@@ -213,6 +233,7 @@ int engine_open_log(struct engine *e, struct error *error)
 		.dedup_ns = e->options.dedup_ns,
 		.after_seq = e->manifest.flushed,
 		.settle = engine_settled,
+		.pace = e->options.manual ? NULL : pace,
 		.replay = engine_replayed,
 		.finding = engine_found,
 		.context = e,

@@ -36,6 +36,8 @@ struct engine {
 	struct engine_counters counters;
 	_Atomic size_t memory;  /* bytes of batches in heads and on their way there */
 	_Atomic size_t strings; /* of the active head; those on their way are in none yet */
+	/* ns a byte of a head that becomes a segment, lately; 0: not known (store/pace.h). */
+	_Atomic double flush_pace;
 	struct background *background;
 	struct group_cache *groups; /* of all segments */
 

@@ -11,9 +11,11 @@
 #include "base/cleanup.h"
 #include "base/radix.h"
 #include "base/vec.h"
+#include "core/clock.h"
 #include "model/event_unique.h"
 #include "store/engine_int.h"
 #include "store/feed_file.h"
+#include "store/pace.h"
 #include "store/split_trace.h"
 
 /* Rows of traces in the order of their starts lie all over the memory of the head.  So a trace is
@@ -23,7 +25,6 @@
 #define AHEAD_ROWS     32u   /* of each */
 #define AHEAD_CAPACITY 65536 /* rows of a trace; memory for more is given back at once */
 #define LINE           64
-#define LINE_ATTRS     (LINE / sizeof(struct attr))
 
 /* The rows of one trace. */
 struct gathered {
@@ -133,15 +134,16 @@ static void fetch_attrs(const struct gathered *of)
 	for (size_t i = 0; i < of->n && i < AHEAD_ROWS; i++) {
 		const struct event *e = event_get(of->refs[i]);
 		const struct attr *a = of->refs[i].batch->attrs + e->attrs.first;
+		const char *at = (const char *)a, *end = (const char *)(a + e->attrs.count);
 
 		/* What most rows have, without a loop that ends at another place each time; the
 		 * last one may lie in a line of its own, and is looked at first. */
-		__builtin_prefetch(a + MAX(e->attrs.count, 1U) - 1);
-		__builtin_prefetch(a);
-		__builtin_prefetch(a + LINE_ATTRS);
-		__builtin_prefetch(a + 2 * LINE_ATTRS);
-		for (uint32_t at = 3 * LINE_ATTRS; at < e->attrs.count; at += LINE_ATTRS)
-			__builtin_prefetch(a + at);
+		__builtin_prefetch(end - 1);
+		__builtin_prefetch(at);
+		__builtin_prefetch(at + LINE);
+		__builtin_prefetch(at + 2 * LINE);
+		for (at += 3 * LINE; at < end; at += LINE)
+			__builtin_prefetch(at);
 	}
 }
 
@@ -320,6 +322,7 @@ static int flush_head(struct engine *e, struct view *view)
 
 int flush_oldest(struct engine *e)
 {
+	int64_t began_ns = clock_mono_ns();
 	struct view *view;
 	int r = 0;
 
@@ -327,6 +330,10 @@ int flush_oldest(struct engine *e)
 	view = engine_view(e);
 	if (view->head_n > 1)
 		r = flush_head(e, view);
+	if (r == 0 && view->heads[0]->bytes >= e->options.flush_bytes) /* others say little */
+		atomic_store(&e->flush_pace,
+			     pace_note(atomic_load(&e->flush_pace), clock_mono_ns() - began_ns,
+				       view->heads[0]->bytes));
 	pthread_mutex_unlock(&e->files);
 	view_unref(view);
 	return r;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "core/clock.h"
+#include "store/summary.h"
 
 struct head *head_new(void)
 {
@@ -19,6 +20,7 @@ struct head *head_new(void)
 	runs_init(&h->runs);
 	id_set_init(&h->joint);
 	pthread_mutex_init(&h->joint_lock, NULL);
+	pthread_mutex_init(&h->services_lock, NULL);
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&h->lock, &attr);
@@ -41,6 +43,8 @@ struct head *head_unref(struct head *h)
 	id_set_done(&h->joint);
 	free(h->places);
 	pthread_mutex_destroy(&h->joint_lock);
+	service_tally_free(h->services);
+	pthread_mutex_destroy(&h->services_lock);
 	pthread_rwlock_destroy(&h->lock);
 	free(h);
 	return NULL;
@@ -64,6 +68,7 @@ int head_add(struct head *h, struct batch *batch, const struct run_list *list, u
 	}
 	h->seq_last = seq;
 	h->bytes += batch_bytes(batch);
+	h->rows += batch->event_n;
 	h->strings += batch->strings;
 	h->received_min_ns = MIN(h->received_min_ns, received_ns);
 	h->received_max_ns = MAX(h->received_max_ns, received_ns);

@@ -27,7 +27,8 @@ struct head {
 	int64_t received_min_ns, received_max_ns;
 	int64_t born_ns; /* monotonic: when the first came */
 	size_t bytes;    /* of its batches, as batch_bytes() says */
-	size_t strings;  /* of each batch, together: at least as many as its segment will have */
+	size_t rows;
+	size_t strings; /* of each batch, together: at least as many as its segment will have */
 	/* How far the feed's cursors were when it was frozen: what the log said up to seq_last. */
 	struct manifest_cursor *cursors;
 	size_t cursor_n;
@@ -37,6 +38,11 @@ struct head {
 	struct id_set joint;
 	struct head_place *places;
 	size_t place_n, place_capacity;
+
+	/* Services of its first batches, counted as they are asked for (store/overview.c). */
+	pthread_mutex_t services_lock;
+	struct service_tally *services;
+	uint32_t services_batches;
 };
 
 /* Empty, with one reference.  NULL when out of memory. */

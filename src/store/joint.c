@@ -1,7 +1,8 @@
 /* store/joint.c - which traces of the heads also lie elsewhere.
  *
- * What is looked up is looked up without the lock: two who ask at the same time do some of it
- * twice, but nobody waits for a thread that is kept waiting (base/leash.h). */
+ * Whoever asks looks up what nobody has yet, a slice at a time and with the head's lock: many who
+ * ask at the same time share the work.  Between slices they may be kept waiting (base/leash.h), and
+ * nobody waits for them then. */
 #include "store/joint.h"
 
 #include <errno.h>
@@ -10,103 +11,102 @@
 #include "base/cleanup.h"
 #include "base/leash.h"
 #include "base/vec.h"
+#include "segment/group.h"
 
-#define CHECK_EVERY 256          /* traces: is the answer still wanted? */
-#define PLACES_MOST 4096         /* more are forgotten, and looked up again */
-#define IS_HEAD     (1ULL << 63) /* beside numbers of segments */
+#define SLICE_TRACES 4096         /* traces; a millisecond at most, but for what must be read */
+#define PLACES_MOST  4096         /* more are forgotten, and looked up again */
+#define IS_HEAD      (1ULL << 63) /* beside numbers of segments */
 
 /* Where traces of a head are looked for. */
 struct place {
 	uint64_t key;
-	struct segment *segment; /* or … */
+	struct view_segment *segment; /* or … */
 	struct head *head;
 	struct runs_mark mark;
 };
 
-struct found {
-	struct trace_id *ids;
-	size_t n, capacity;
-};
-
 /* 1: it is there, or may be; 0: certainly not; -ENOMEM. */
-static int place_has(const struct place *p, struct trace_id id)
+static int segment_asked(struct view_segment *s, struct trace_id id)
 {
+	uint64_t hash = segment_id_hash(id);
 	int r;
 
-	if (p->head)
-		return head_has(p->head, p->mark, id);
-	r = segment_may_have(p->segment, id);
-	if (r == 1)
-		r = segment_has(p->segment, id);
+	if (!segment_index_has(s->segment, hash))
+		return 0;
+	r = view_segment_knows(s, hash);
+	if (r < 0)
+		r = segment_has(s->segment, id);
 	return r == -ENOMEM ? r : r != 0; /* what cannot be read may have it */
 }
 
-static struct head_place *place_find(struct head *h, uint64_t key)
+/* Looks up some traces of the head, with its lock, and notes those that are there. */
+static int slice_look(struct head *h, uint32_t from, uint32_t end, const struct place *p)
+{
+	int r = p->segment ? segment_pin_index(p->segment->segment) : 0;
+	bool readable = r == 0;
+
+	if (r == -ENOMEM)
+		return r;
+	for (r = 0; r >= 0 && from < end; from++) {
+		struct trace_id id = runs_trace_id(&h->runs, from);
+
+		if (p->head)
+			r = head_has(p->head, p->mark, id);
+		else
+			r = readable ? segment_asked(p->segment, id) : 1;
+		if (r > 0)
+			r = id_set_add(&h->joint, id);
+	}
+	if (p->segment && readable)
+		segment_unpin(p->segment->segment);
+	return r < 0 ? r : 0;
+}
+
+/* What is known about a place; with the head's lock.  NULL: out of memory. */
+static struct head_place *place_get(struct head *h, uint64_t key)
 {
 	for (size_t i = 0; i < h->place_n; i++)
 		if (h->places[i].key == key)
 			return &h->places[i];
-	return NULL;
+	h->place_n = h->place_n < PLACES_MOST ? h->place_n : 0;
+	if (!vec_reserve(&h->places, &h->place_capacity, h->place_n + 1, sizeof(*h->places)))
+		return NULL;
+	h->places[h->place_n] = (struct head_place){.key = key};
+	return &h->places[h->place_n++];
 }
 
-static uint32_t place_looked(struct head *h, uint64_t key)
-{
-	const struct head_place *known;
-	uint32_t looked;
-
-	pthread_mutex_lock(&h->joint_lock);
-	known = place_find(h, key);
-	looked = known ? known->looked : 0;
-	pthread_mutex_unlock(&h->joint_lock);
-	return looked;
-}
-
-/* The first `looked` traces of the head have been looked up there, and these were found. */
-static int place_note(struct head *h, uint64_t key, uint32_t looked, const struct found *found)
+/* Looks up a slice of what nobody has yet: 1 when there is more. */
+static int place_step(struct head *h, struct runs_mark mark, const struct place *p)
 {
 	struct head_place *known;
+	uint32_t end;
 	int r = 0;
 
 	pthread_mutex_lock(&h->joint_lock);
-	for (size_t i = 0; r >= 0 && i < found->n; i++)
-		r = id_set_add(&h->joint, found->ids[i]);
-	known = r < 0 ? NULL : place_find(h, key);
-	if (r >= 0 && !known) {
-		h->place_n = h->place_n < PLACES_MOST ? h->place_n : 0;
-		if (vec_reserve(&h->places, &h->place_capacity, h->place_n + 1,
-				sizeof(*h->places))) {
-			known = &h->places[h->place_n++];
-			*known = (struct head_place){.key = key};
+	known = place_get(h, p->key);
+	if (!known)
+		r = -ENOMEM;
+	else if (known->looked < mark.traces) {
+		end = known->looked + MIN(mark.traces - known->looked, (uint32_t)SLICE_TRACES);
+		r = slice_look(h, known->looked, end, p);
+		if (r == 0) {
+			known->looked = end;
+			r = end < mark.traces;
 		}
 	}
-	if (known)
-		known->looked = MAX(known->looked, looked);
 	pthread_mutex_unlock(&h->joint_lock);
-	return known ? 0 : -ENOMEM;
+	return r;
 }
 
 static int place_look(struct head *h, struct runs_mark mark, const struct place *p)
 {
-	uint32_t from = place_looked(h, p->key);
-	struct found found = {0};
-	int r = 0;
+	int r;
 
-	for (uint32_t t = from; r >= 0 && t < mark.traces; t++) {
-		struct trace_id id = runs_trace_id(&h->runs, t);
-
-		r = t % CHECK_EVERY ? 0 : leash_check();
-		if (r == 0)
-			r = place_has(p, id);
-		if (r <= 0)
-			continue;
-		if (!vec_reserve(&found.ids, &found.capacity, found.n + 1, sizeof(*found.ids)))
-			r = -ENOMEM;
-		else
-			found.ids[found.n++] = id;
+	while ((r = place_step(h, mark, p)) > 0) {
+		r = leash_check();
+		if (r < 0)
+			break;
 	}
-	if (r >= 0)
-		r = mark.traces > from ? place_note(h, p->key, mark.traces, &found) : 0;
-	free(found.ids);
 	return r;
 }
 
@@ -142,7 +142,7 @@ static int head_joint(const struct snapshot *s, size_t number, struct id_set *ou
 	for (size_t i = 0; r == 0 && i < v->segment_n; i++)
 		r = place_look(h, s->marks[number],
 			       &(struct place){.key = v->segments[i]->row.number,
-					       .segment = v->segments[i]->segment});
+					       .segment = v->segments[i]});
 	/* Those before it take nothing in any more. */
 	for (size_t i = 0; r == 0 && i < number; i++)
 		r = place_look(h, s->marks[number],

@@ -242,19 +242,19 @@ static int count_totals(struct counting *c, const struct segment_tables *t,
 /* Counts a segment by its totals: 1; 0 when it has none that can be read. */
 static int count_segment(struct counting *c, struct segment *segment)
 {
-	_cleanup_(totals_freep)
-	struct totals_table *totals = NULL;
+	const struct totals_table *totals;
 	const struct segment_tables *t;
-	int r = segment_totals(segment, &totals);
+	int r = segment_pin(segment, &t);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	r = segment_pin(segment, &t);
-	if (r < 0)
 		return r;
-	r = count_totals(c, t, totals);
+	r = segment_totals(segment, &totals);
+	if (r == 0)
+		r = count_totals(c, t, totals) < 0 ? -ENOMEM : 1;
+	else if (r != -ENOMEM)
+		r = 0;
 	segment_unpin(segment);
-	return r < 0 ? r : 1;
+	return r;
 }
 
 static void *count_segments(void *argument)

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/leash.h"
 #include "segment/group.h"
 #include "store/find.h"
 #include "store/store_int.h"
 #include "store/summary.h"
 
-#define ALL_ROWS_MOST ((uint64_t)8 << 20) /* what may be asked for at once */
+#define ALL_ROWS_MOST   ((uint64_t)8 << 20) /* what may be asked for at once */
+#define COUNTED_AT_ONCE ((size_t)65536)     /* rows of a head, before others have their turn */
 
 static int segment_all(struct segment *s, struct event_set *set)
 {
@@ -114,22 +116,45 @@ static int segment_services(struct segment *s, const struct segment_tables *t,
 	return r;
 }
 
-static int heads_services(const struct snapshot *s, struct service_tally *tally)
+/* Counts some more batches of a head; with its lock.  1 when there are more, 0 when all that the
+ * mark shows are counted.  Those of others, who see more, stay counted. */
+static int count_batches(struct head *h, struct runs_mark mark)
 {
+	size_t rows = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < s->view->head_n; i++)
-		for (uint32_t k = 0; r == 0 && k < s->marks[i].batches; k++) {
-			struct batch *b = runs_batch(&s->view->heads[i]->runs, k);
+	if (!h->services && !(h->services = service_tally_new()))
+		return -ENOMEM;
+	while (r == 0 && h->services_batches < mark.batches && rows < COUNTED_AT_ONCE) {
+		const struct batch *b = runs_batch(&h->runs, h->services_batches);
 
-			struct event_set set = {0};
+		r = service_tally_batch(h->services, b);
+		rows += b->event_n;
+		h->services_batches++;
+	}
+	if (r < 0) { /* the last one is counted in part */
+		h->services = service_tally_free(h->services);
+		h->services_batches = 0;
+		return r;
+	}
+	return h->services_batches < mark.batches;
+}
 
-			r = event_set_add(&set, b, 0, (uint32_t)b->event_n)
-				    ? service_tally_rows(tally, set.refs, set.n)
-				    : -ENOMEM;
-			event_set_done(&set);
-		}
-	return r;
+/* Batches do not change, so each is counted once, by whoever asks first. */
+static int add_head(struct head *h, struct runs_mark mark, struct service_tally *all)
+{
+	int r = 0, more;
+
+	do {
+		pthread_mutex_lock(&h->services_lock);
+		more = count_batches(h, mark);
+		if (more == 0)
+			r = service_tally_merge(all, h->services);
+		pthread_mutex_unlock(&h->services_lock);
+		if (more > 0)
+			r = leash_check();
+	} while (more > 0 && r == 0);
+	return more < 0 ? more : r;
 }
 
 static int count_services(struct segment *s, struct service_tally *tally)
@@ -172,8 +197,8 @@ int snapshot_services(const struct snapshot *s, struct service_list *ret_list)
 
 	for (size_t i = 0; r == 0 && i < s->view->segment_n; i++)
 		r = add_services(s->view->segments[i], tally);
-	if (r == 0)
-		r = heads_services(s, tally);
+	for (size_t i = 0; r == 0 && i < s->view->head_n; i++)
+		r = add_head(s->view->heads[i], s->marks[i], tally);
 	if (r == 0)
 		r = service_tally_list(tally, ret_list);
 	service_tally_free(tally);

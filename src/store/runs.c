@@ -21,7 +21,6 @@
 #define LINE          64
 #define PAGE_BYTES    ((uintptr_t)4096)
 #define POPULATE_FROM ((size_t)64 << 10)
-#define LIST_AHEAD    24 /* traces: the list comes from the caches of another core */
 
 struct kept {
 	struct batch *batch;
@@ -185,13 +184,14 @@ static void list_add(struct runs *r, struct growing *g, const struct run_list *l
 	const struct run_trace *rows = list->traces;
 	size_t n = list->trace_n;
 
+	run_list_fetch(list);
 	for (size_t i = 0; i < n + (size_t)3 * STEP; i++) {
 		size_t second = i - STEP, third = i - (size_t)2 * STEP,
 		       last = i - (size_t)3 * STEP; /* wrap around at first */
 		uint32_t trace;
 
-		if (i + LIST_AHEAD < n)
-			__builtin_prefetch(&rows[i + LIST_AHEAD]);
+		if (i + RUN_LIST_AHEAD < n)
+			__builtin_prefetch(&rows[i + RUN_LIST_AHEAD]);
 		if (i < n)
 			map_prefetch(&r->by_id, (uint64_t)rows[i].hash << 32);
 		if (second < n) {

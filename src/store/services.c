@@ -1,12 +1,15 @@
 /* store/services.c - which services there are and what they do, computed from rows. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "store/summary.h"
+
+#define KNOWN_PAIRS 256
 
 /* One (service, operation) pair while counting. */
 struct pair {
@@ -123,19 +126,36 @@ int service_tally_add(struct service_tally *t, struct slice service, struct slic
 	return 0;
 }
 
-int service_tally_rows(struct service_tally *t, const struct event_ref *refs, size_t n)
+/* Rows of a batch say the same few names again and again: the pair of a resource and a name's code
+ * is looked up once, as long as no other takes its place. */
+struct known_pair {
+	uint32_t resource, name, row; /* row MAP_NONE: none */
+};
+
+int service_tally_batch(struct service_tally *t, const struct batch *b)
 {
-	int r = 0;
+	struct known_pair known[KNOWN_PAIRS];
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		const struct event *e = event_get(refs[i]);
+	memset(known, 0xff, sizeof(known)); /* MAP_NONE */
+	for (size_t i = 0; i < b->event_n; i++) {
+		const struct event *e = &b->events[i];
+		struct known_pair *k = &known[(e->name ^ e->resource * 7) % KNOWN_PAIRS];
+		struct pair *pair;
 
-		if (e->type == EVENT_SPAN || e->type == EVENT_BEGIN)
-			r = service_tally_add(t, batch_service(refs[i].batch, e),
-					      batch_text(refs[i].batch, e->name), 1,
-					      e->status == STATUS_ERROR, service_kind_bit(e->kind));
+		if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
+			continue;
+		if (k->row == MAP_NONE || k->name != e->name || k->resource != e->resource) {
+			pair = pair_get(t, batch_service(b, e), batch_text(b, e->name));
+			if (!pair)
+				return -ENOMEM;
+			*k = (struct known_pair){e->resource, e->name, (uint32_t)(pair - t->rows)};
+		}
+		pair = &t->rows[k->row];
+		pair->spans++;
+		pair->errors += e->status == STATUS_ERROR;
+		pair->kinds |= service_kind_bit(e->kind);
 	}
-	return r;
+	return 0;
 }
 
 int service_tally_merge(struct service_tally *to, const struct service_tally *from)
@@ -169,7 +189,16 @@ int service_tally_list(struct service_tally *t, struct service_list *ret_list)
 int services_summarise(const struct event_ref *refs, size_t n, struct service_list *ret_list)
 {
 	struct service_tally *t = service_tally_new();
-	int r = t ? service_tally_rows(t, refs, n) : -ENOMEM;
+	int r = t ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct event *e = event_get(refs[i]);
+
+		if (e->type == EVENT_SPAN || e->type == EVENT_BEGIN)
+			r = service_tally_add(t, batch_service(refs[i].batch, e),
+					      batch_text(refs[i].batch, e->name), 1,
+					      e->status == STATUS_ERROR, service_kind_bit(e->kind));
+	}
 
 	if (r == 0)
 		r = service_tally_list(t, ret_list);

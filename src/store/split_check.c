@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/rng.h"
+#include "base/u64.h"
 #include "base/vec.h"
 #include "core/wide.h"
 #include "segment/group.h"
@@ -25,22 +26,15 @@ static uint64_t hash_of(struct trace_id id)
 	return wide_hash_bytes((const char *)id.b, sizeof(id.b), rng_process_seed());
 }
 
-static int u64_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static void u64_sort(uint64_t *items, size_t n)
 {
 	if (n > 1)
-		qsort(items, n, sizeof(*items), u64_cmp);
+		qsort(items, n, sizeof(*items), u64_order);
 }
 
 static bool u64_has(const uint64_t *items, size_t n, uint64_t item)
 {
-	return n > 0 && bsearch(&item, items, n, sizeof(*items), u64_cmp) != NULL;
+	return n > 0 && bsearch(&item, items, n, sizeof(*items), u64_order) != NULL;
 }
 
 /* Adds the hashes of a segment's traces, each once. */

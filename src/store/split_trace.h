@@ -35,8 +35,10 @@ int split_list(const struct split_trace *traces, size_t n, struct trace_id **ret
 /* The hashes of sorted traces, for view_segment.hashes; NULL without memory, which is harmless. */
 uint64_t *split_hashes(const struct split_trace *traces, size_t n);
 
-/* Forgets hashes of the oldest segments until all together have at most SPLIT_HASHES_MOST. */
+/* Of hashes of the oldest segments keeps the gaps only, until all together have at most
+ * SPLIT_HASHES_MOST, and forgets gaps of the oldest, until all are of at most SPLIT_GAPS_MOST. */
 #define SPLIT_HASHES_MOST ((size_t)1 << 20)
+#define SPLIT_GAPS_MOST   ((size_t)8 << 20)
 void split_hashes_trim(struct view *v);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/u64.h"
 #include "store/attr_text.h"
 
 /* SPAN and BEGIN rows are blocks; an END row says when (and how) a begun one ended. */
@@ -171,13 +172,6 @@ static uint64_t row_key(const struct event *e)
 	return hash_u64((uint64_t)(uint32_t)e->kind << 32 | e->bits, key);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int by_text(const void *a, const void *b)
 {
 	return slice_cmp(*(const struct slice *)a, *(const struct slice *)b);
@@ -243,8 +237,8 @@ static void count_unfinished(struct tallies *t, struct trace_summary *s)
 {
 	size_t k = 0;
 
-	qsort(t->begun, t->begun_n, sizeof(uint64_t), by_number);
-	qsort(t->ended, t->ended_n, sizeof(uint64_t), by_number);
+	qsort(t->begun, t->begun_n, sizeof(uint64_t), u64_order);
+	qsort(t->ended, t->ended_n, sizeof(uint64_t), u64_order);
 	for (size_t i = 0; i < t->begun_n; i++) {
 		if (i > 0 && t->begun[i] == t->begun[i - 1])
 			continue;
@@ -279,10 +273,10 @@ static int count_blocks(const struct event_ref *refs, size_t n, struct trace_sum
 			errors[error_n++] = e->id1;
 	}
 	count_unfinished(&t, s);
-	qsort(t.blocks, t.block_n, sizeof(uint64_t), by_number);
+	qsort(t.blocks, t.block_n, sizeof(uint64_t), u64_order);
 	for (size_t i = 0; i < t.block_n; i++)
 		s->spans += i == 0 || t.blocks[i] != t.blocks[i - 1];
-	qsort(errors, error_n, sizeof(uint64_t), by_number);
+	qsort(errors, error_n, sizeof(uint64_t), u64_order);
 	for (size_t i = 0; i < error_n; i++)
 		s->errors += i == 0 || errors[i] != errors[i - 1];
 	return 0;

@@ -65,7 +65,7 @@ int service_tally_add(struct service_tally *t, struct slice service, struct slic
 		      uint64_t spans, uint64_t errors, uint32_t kinds);
 /* The bit of a kind in service_summary.kinds; a kind nobody knows counts as none said. */
 uint32_t service_kind_bit(int32_t kind);
-int service_tally_rows(struct service_tally *t, const struct event_ref *refs, size_t n);
+int service_tally_batch(struct service_tally *t, const struct batch *batch);
 int service_tally_merge(struct service_tally *to, const struct service_tally *from);
 /* The end of it: nothing may be added afterwards. */
 int service_tally_list(struct service_tally *t, struct service_list *ret_list);

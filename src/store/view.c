@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/u64.h"
 #include "segment/group.h"
 #include "store/store_int.h"
 #include "store/summary.h"
@@ -27,6 +28,7 @@ struct view_segment *view_segment_new(const struct manifest_segment *row, struct
 	}
 	atomic_init(&s->refs, 1);
 	pthread_mutex_init(&s->services_lock, NULL);
+	pthread_mutex_init(&s->hashes_lock, NULL);
 	s->row = *row;
 	s->segment = segment;
 	s->hashes = hashes;
@@ -47,9 +49,24 @@ struct view_segment *view_segment_unref(struct view_segment *s)
 	segment_unref(s->segment);
 	service_tally_free(s->services);
 	pthread_mutex_destroy(&s->services_lock);
+	pthread_mutex_destroy(&s->hashes_lock);
 	free(s->hashes);
+	hash_gaps_free(s->gaps);
 	free(s);
 	return NULL;
+}
+
+int view_segment_knows(struct view_segment *s, uint64_t hash)
+{
+	int r = -ENODATA;
+
+	pthread_mutex_lock(&s->hashes_lock);
+	if (s->hashes)
+		r = bsearch(&hash, s->hashes, s->hash_n, sizeof(hash), u64_order) != NULL;
+	else if (s->gaps && !hash_gaps_has(s->gaps, hash))
+		r = 0;
+	pthread_mutex_unlock(&s->hashes_lock);
+	return r;
 }
 
 /* --- views --- */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "segment/segment.h"
+#include "store/hash_gaps.h"
 #include "store/head.h"
 #include "store/manifest.h"
 
@@ -22,12 +23,15 @@ struct view_segment {
 	struct manifest_segment row;
 	struct segment *segment;
 	/* segment_id_hash() of its traces, sorted: kept for young segments, so that the next one
-	 * can be compared with them without reading.  NULL: not kept. */
+	 * can be compared with them without reading.  NULL: not kept.  They change with the
+	 * engine's `files` and their own lock held; either is enough to look. */
+	pthread_mutex_t hashes_lock;
 	uint64_t *hashes;
 	size_t hash_n;
-	_Atomic uint8_t plain; /* view_segment_is_plain() has found: 1 no, 2 yes */
-	_Atomic bool damaged;  /* something in it could not be read: compaction leaves it alone */
-	_Atomic bool apart;    /* with what came before it, it was more than a segment may have */
+	struct hash_gaps *gaps; /* then perhaps these */
+	_Atomic uint8_t plain;  /* view_segment_is_plain() has found: 1 no, 2 yes */
+	_Atomic bool damaged;   /* something in it could not be read: compaction leaves it alone */
+	_Atomic bool apart;     /* with what came before it, it was more than a segment may have */
 	/* Its services, counted when first asked for (store/overview.c). */
 	pthread_mutex_t services_lock;
 	struct service_tally *services;
@@ -58,6 +62,9 @@ struct view {
 struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment,
 				      uint64_t *hashes, size_t hash_n);
 struct view_segment *view_segment_ref(struct view_segment *s);
+
+/* Has it a trace with this hash?  0, 1; -ENODATA: what is kept in memory does not say. */
+int view_segment_knows(struct view_segment *s, uint64_t hash);
 struct view_segment *view_segment_unref(struct view_segment *s);
 
 /* Did every span in it come in one piece, with no begins and ends (EVENT_END)?  1, 0, or a negative

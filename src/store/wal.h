@@ -80,6 +80,10 @@ struct wal_options {
 	 * their callers' from there, so read `next` before. */
 	void (*settle)(void *context, struct store_append *chain, int result);
 
+	/* On the writer's thread, when so many bytes are about to be written: how long until it
+	 * takes the next ones.  Callers wait meanwhile.  May be NULL. */
+	int64_t (*pace)(void *context, size_t bytes);
+
 	/* During wal_open() only, on its thread; records in the order of seq.  A negative return
 	 * ends wal_open() with it. */
 	int (*replay)(void *context, const struct wal_record *record);

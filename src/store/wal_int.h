@@ -67,14 +67,12 @@ _Static_assert(sizeof(struct event) == 104 && offsetof(struct event, time_ns) ==
 		       offsetof(struct event, kind) == 92 && offsetof(struct event, type) == 100 &&
 		       offsetof(struct event, bits) == 102,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct attr) == 16 && offsetof(struct attr, type) == 4 &&
-		       offsetof(struct attr, bits) == 8,
-	       "docs/format/wal.md");
+_Static_assert(sizeof(struct attr) == 12 && offsetof(struct attr, bits) == 4, "docs/format/wal.md");
 _Static_assert(sizeof(struct event_extra) == 72 && offsetof(struct event_extra, link_trace) == 32 &&
 		       offsetof(struct event_extra, observed_ns) == 48 &&
 		       offsetof(struct event_extra, body) == 56,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct resource) == 40 && offsetof(struct resource, entities) == 24,
+_Static_assert(sizeof(struct resource) == 36 && offsetof(struct resource, entities) == 24,
 	       "docs/format/wal.md");
 _Static_assert(sizeof(struct scope) == 32 && offsetof(struct scope, attrs) == 12 &&
 		       offsetof(struct scope, unknown_group) == 28,
@@ -96,8 +94,8 @@ struct wal_item {
 	struct slice cursors; /* as they lie in the file */
 };
 
-/* Parts of a record at most: the header, eight arrays, cursors, three paddings. */
-#define WAL_PARTS_MOST 13
+/* Parts of a record at most: the header, eight arrays, cursors, and their paddings. */
+#define WAL_PARTS_MOST 19
 
 /* Fills `bytes` and `checksum` of an append.  -E2BIG when its cursors are too many or too long. */
 int wal_append_measure(struct store_append *append);

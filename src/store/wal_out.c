@@ -7,9 +7,9 @@
  *   last+1 ……          in nobody's hands: the group that is being written
  *
  * With WAL_SYNC_ALWAYS the page cache is no help: each group goes to the disk at once.  So it is
- * copied to an aligned buffer and written with O_DIRECT, in whole blocks; the last block of a group
- * is written again with the next one.  A write that is torn there leaves each sector old or new,
- * and what was acknowledged is the same in both.
+ * copied to an aligned buffer, past the caches, and written with O_DIRECT, in whole blocks; the
+ * last block of a group is written again with the next one.  A write that is torn there leaves each
+ * sector old or new, and what was acknowledged is the same in both.
  *
  * A new file says that in earlier ones nothing behind what it builds on counts, and writes again
  * what is kept. */
@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/copy_past.h"
 #include "base/vec.h"
 #include "core/clock.h"
 
@@ -108,7 +109,7 @@ static int write_direct(struct wal_out *out, const struct iovec *parts, size_t p
 
 		for (size_t left = parts[i].iov_len, n; left > 0; left -= n, p += n) {
 			n = MIN(left, BUFFER_BYTES - out->buffer_n);
-			memcpy(out->buffer + out->buffer_n, p, n);
+			copy_past(out->buffer + out->buffer_n, p, n);
 			out->buffer_n += n;
 			if (out->buffer_n < BUFFER_BYTES)
 				continue;

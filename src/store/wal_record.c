@@ -18,7 +18,7 @@ static uint64_t padded(uint64_t n)
 	return (n + 7) & ~(uint64_t)7;
 }
 
-/* The arrays of a batch in the order of the file; the last two need padding. */
+/* The arrays of a batch in the order of the file. */
 enum { ARRAYS = 8 };
 
 struct arrays {
@@ -28,18 +28,10 @@ struct arrays {
 	} rows[ARRAYS];
 };
 
-static uint64_t payload_of(const struct batch *b)
-{
-	return b->event_n * sizeof(*b->events) + (b->attr_n + b->nested_n) * sizeof(*b->attrs) +
-	       b->extra_n * sizeof(*b->extras) + b->resource_n * sizeof(*b->resources) +
-	       b->scope_n * sizeof(*b->scopes) + padded((b->strings + 1) * sizeof(*b->offset)) +
-	       padded(b->text_n);
-}
-
 static struct arrays arrays_of(const struct batch *b)
 {
 	if (b->block) /* they lie there as they will lie in the file */
-		return (struct arrays){{{b->block, payload_of(b)}}};
+		return (struct arrays){{{b->block, batch_arrays_bytes(b)}}};
 	return (struct arrays){{
 		{b->events, b->event_n * sizeof(*b->events)},
 		{b->attrs, b->attr_n * sizeof(*b->attrs)},
@@ -102,7 +94,7 @@ int wal_append_measure(struct store_append *a)
 	if (r < 0)
 		return r;
 	if (a->batch && a->batch->block && cursors == 0) { /* nearly always */
-		uint64_t n = payload_of(a->batch);
+		uint64_t n = batch_arrays_bytes(a->batch);
 
 		a->bytes = bytes + n;
 		a->checksum = long_hash_64(a->batch->block, n);
@@ -216,11 +208,12 @@ uint64_t wal_payload_bytes(const struct wal_record_header *h)
 
 	if (!(h->bits & WAL_HAS_BATCH))
 		return cursors;
-	return (uint64_t)h->event_n * sizeof(struct event) +
-	       ((uint64_t)h->attr_n + h->nested_n) * sizeof(struct attr) +
-	       (uint64_t)h->extra_n * sizeof(struct event_extra) +
-	       (uint64_t)h->resource_n * sizeof(struct resource) +
-	       (uint64_t)h->scope_n * sizeof(struct scope) +
+	return padded((uint64_t)h->event_n * sizeof(struct event)) +
+	       padded((uint64_t)h->attr_n * sizeof(struct attr)) +
+	       padded((uint64_t)h->nested_n * sizeof(struct attr)) +
+	       padded((uint64_t)h->extra_n * sizeof(struct event_extra)) +
+	       padded((uint64_t)h->resource_n * sizeof(struct resource)) +
+	       padded((uint64_t)h->scope_n * sizeof(struct scope)) +
 	       padded(((uint64_t)h->strings + 1) * sizeof(uint32_t)) + padded(h->text_n) + cursors;
 }
 

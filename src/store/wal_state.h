@@ -28,6 +28,7 @@ struct wal {
 	struct arena arena; /* of one group */
 	struct wal_item *items;
 	int64_t sync_due_ns, retry_ns, pause_ns;
+	int64_t paced_ns;         /* nothing is written before */
 	struct wal_gather gather; /* read by others with the lock */
 
 	pthread_mutex_t lock; /* guards all below but the atomics */

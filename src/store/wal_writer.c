@@ -292,7 +292,7 @@ void *wal_write_on(void *context)
 	for (;;) {
 		struct store_append *chain = w->first;
 		bool finish = w->finish && !chain, closing = w->closing && !chain;
-		size_t n = w->queued_n; /* all of them in the chain */
+		size_t n = w->queued_n, bytes = w->queued_bytes; /* all of them in the chain */
 		int64_t began_ns;
 
 		if (!chain && !finish && !closing && clock_mono_ns() < due_ns(w)) {
@@ -303,10 +303,16 @@ void *wal_write_on(void *context)
 			wait_until(w, w->gather.until_ns);
 			continue;
 		}
+		if (chain && !w->closing && clock_mono_ns() < w->paced_ns) {
+			wait_until(w, w->paced_ns);
+			continue;
+		}
 		w->first = NULL;
 		w->last = &w->first;
 		pthread_mutex_unlock(&w->lock);
 		began_ns = clock_mono_ns();
+		if (chain && w->options.pace)
+			w->paced_ns = began_ns + w->options.pace(w->options.context, bytes);
 		if (chain)
 			chain_write(w, chain);
 		on_time(w);

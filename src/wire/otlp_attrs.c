@@ -71,13 +71,9 @@ static inline bool wide_varint(const uint8_t *p, size_t n, uint64_t *ret_value)
 	return true;
 }
 
-/* In two words: fields that are set one by one cost as many stores, and clearing. */
 static inline void attr_put(struct attr *out, uint32_t key, enum value_type type, uint64_t bits)
 {
-	uint64_t head = (uint64_t)type << 32 | key;
-
-	memcpy(out, &head, sizeof(head));
-	out->bits = bits;
+	*out = (struct attr){.key = key, .type = type, .bits = bits};
 }
 
 /* An AnyValue of n bytes that holds one number or boolean and nothing else. */
@@ -197,18 +193,11 @@ static void pairs_judge(struct otlp_decoder *d)
 static inline void pair_learn(struct otlp_decoder *d, struct otlp_pair *entry, const uint8_t *at,
 			      const struct attr *a, bool seen)
 {
-	if ((entry->at == 0 || seen || d->pairs_missed % NEW_TURNS == 0) && a->bits <= UINT32_MAX)
-		*entry = (struct otlp_pair){a->key, a->type, (uint32_t)a->bits,
-					    (uint32_t)(at - (const uint8_t *)d->body.p)};
+	if (entry->at == 0 || seen || d->pairs_missed % NEW_TURNS == 0)
+		*entry = (struct otlp_pair){(uint32_t)(at - (const uint8_t *)d->body.p), *a};
 	d->pairs_missed++;
 	if (d->pairs_missed == PAIRS_EARLY || d->pairs_missed == PAIRS_LATE)
 		pairs_judge(d);
-}
-
-static inline void pair_take(const struct otlp_pair *entry, struct attr *out)
-{
-	memcpy(out, entry, sizeof(uint64_t));
-	out->bits = entry->value;
 }
 
 static struct otlp_guess **behind(struct otlp_decoder *d, uint32_t key)
@@ -261,7 +250,7 @@ static __attribute__((noinline)) const uint8_t *decode_long(struct otlp_decoder 
 		return NULL;
 	entry = pair_entry(d, at, n);
 	if (entry->at != 0 && pair_same((const uint8_t *)d->body.p + entry->at, at, n)) {
-		pair_take(entry, out);
+		*out = entry->attr;
 		return at + n;
 	}
 	at = decode_any(d, at, end, out);
@@ -283,7 +272,7 @@ static inline const uint8_t *decode_pair(struct otlp_decoder *d, const uint8_t *
 	entry = pair_entry(d, at, n);
 	if (entry->at == 0 || !pair_same((const uint8_t *)d->body.p + entry->at, at, n))
 		return decode_new(d, at, entry, link, out);
-	pair_take(entry, out);
+	*out = entry->attr;
 	*link = NULL;
 	return at + n;
 }

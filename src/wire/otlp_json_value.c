@@ -194,22 +194,28 @@ static struct value_range read_children(struct otlp_json *d, bool pairs, int dep
 	return pop_children(d, base);
 }
 
+static struct attr read_double(struct otlp_json *d)
+{
+	double number = 0;
+
+	json_double(&d->r, &number);
+	return (struct attr){.type = VALUE_DOUBLE, .number = number};
+}
+
 /* JavaScript takes 1e300 for an integer, and its exporters send it as one: a bare number that does
  * not fit is kept as the double it was, instead of losing the whole request.  In quotes, where
  * exact digits are meant, it is refused. */
 static struct attr read_integer(struct otlp_json *d)
 {
-	struct attr value = {.type = VALUE_INT};
 	bool bare = json_peek(&d->r) == JSON_NUMBER;
 	const char *where = d->r.at;
+	int64_t integer = 0;
 
-	if (json_i64(&d->r, &value.integer) || !bare || !json_is_range_error(&d->r))
-		return value;
+	if (json_i64(&d->r, &integer) || !bare || !json_is_range_error(&d->r))
+		return (struct attr){.type = VALUE_INT, .integer = integer};
 	d->r.at = where;
 	d->r.bad = NULL;
-	value.type = VALUE_DOUBLE;
-	json_double(&d->r, &value.number);
-	return value;
+	return read_double(d);
 }
 
 enum value_field { STRING, INT, BOOL, DOUBLE, ARRAY, KVLIST, BYTES };
@@ -253,8 +259,7 @@ static struct attr read_value(struct otlp_json *d, unsigned position, int depth)
 			value.bits = truth;
 			break;
 		case DOUBLE:
-			value.type = VALUE_DOUBLE;
-			json_double(&d->r, &value.number);
+			value = read_double(d);
 			break;
 		case ARRAY:
 			value.type = VALUE_ARRAY;
@@ -288,10 +293,12 @@ static bool take_scalar(struct otlp_json *d, unsigned slot, struct attr *value)
 		value->string = intern(d->batch, text, &d->value_guess[slot]);
 	} else if (json_take(r, SLICE("intValue\":"))) {
 		bool quoted = json_take(r, SLICE("\""));
+		int64_t integer;
 
-		if (!json_digits(r, &value->integer) || (quoted && !json_take(r, SLICE("\""))))
+		if (!json_digits(r, &integer) || (quoted && !json_take(r, SLICE("\""))))
 			return false;
 		value->type = VALUE_INT;
+		value->integer = integer;
 	} else if (json_take(r, SLICE("boolValue\":"))) {
 		value->bits = json_take(r, SLICE("true"));
 		if (!value->bits && !json_take(r, SLICE("false")))

@@ -34,8 +34,8 @@ struct otlp_guess {
 /* An attribute that came before, and the place in the body where its length stands; 0 when the
  * entry is free.  Most come again as they are. */
 struct otlp_pair {
-	uint32_t key, type, value; /* as in struct attr, where the upper half of the value is 0 */
 	uint32_t at;
+	struct attr attr;
 };
 
 /* A resource of the input, and what else is said of its group. */

@@ -12,6 +12,7 @@
 #include "batch_random.h"
 #include "model/batch_copy.h"
 #include "segment/group.h"
+#include "segment/totals.h"
 #include "segment/trace_index.h"
 #include "segment_fixture.h"
 
@@ -155,8 +156,10 @@ static void tables_are_forgotten_and_read_again(void **state)
 {
 	struct rng rng = {13};
 	struct pile p = {0};
+	const struct segment_tables *tables;
+	const struct totals_table *totals, *again;
 	struct segment *s;
-	size_t before;
+	size_t before, with_tables;
 
 	fill(&p, &rng, RANDOM_TRACES, 2, 100, 10);
 	pile_write(&p, *state, 4, 0);
@@ -164,6 +167,14 @@ static void tables_are_forgotten_and_read_again(void **state)
 	before = segment_bytes(s);
 	assert_all_there(&p, s);
 	assert_true(segment_bytes(s) > before);
+	assert_int_equal(segment_pin(s, &tables), 0);
+	with_tables = segment_bytes(s);
+	assert_int_equal(segment_totals(s, &totals), 0);
+	assert_int_equal(segment_bytes(s), with_tables + totals->bytes);
+	segment_trim(s); /* somebody looks at it */
+	assert_int_equal(segment_totals(s, &again), 0);
+	assert_ptr_equal(again, totals);
+	segment_unpin(s);
 	segment_trim(s);
 	assert_int_equal(segment_bytes(s), before);
 	assert_all_there(&p, s);

@@ -225,6 +225,34 @@ static void a_head_has_no_more_strings_than_a_segment_may(void **state)
 	folder_remove(dir);
 }
 
+static void a_head_is_written_soon_if_none_is_and_grows_meanwhile(void **state)
+{
+	static const struct {
+		size_t bytes, rows;
+		uint64_t segments;
+	} rows[] = {
+		{1, 500, 2},       /* the first of them is frozen, the second waits for it */
+		{1, 1501, 1},      /* a segment of so few rows would be merged */
+		{1 << 30, 500, 1}, /* there is memory */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char dir[64];
+		struct engine_options options = {.flush_bytes_soon = rows[i].bytes,
+						 .flush_rows_soon = rows[i].rows};
+		struct store *s = engine_at(folder_fresh(dir), options);
+
+		for (uint32_t k = 0; k < 15; k++)
+			put_traces(s, 1000 * k, 100, 1);
+		assert_int_equal(engine_flush(s), 0);
+		assert_int_equal(store_stats(s).segments, rows[i].segments);
+		assert_int_equal(store_stats(s).spans, 1500);
+		store_close(s);
+		folder_remove(dir);
+	}
+}
+
 static void leftovers_of_a_crash_are_removed(void **state)
 {
 	static const char *const names[] = {"seg-00000000000000ff.cst",
@@ -612,6 +640,7 @@ int main(void)
 		cmocka_unit_test(too_much_goes_oldest_first),
 		cmocka_unit_test(over_the_memory_limit_is_refused_until_flushed),
 		cmocka_unit_test(a_head_has_no_more_strings_than_a_segment_may),
+		cmocka_unit_test(a_head_is_written_soon_if_none_is_and_grows_meanwhile),
 		cmocka_unit_test(leftovers_of_a_crash_are_removed),
 		cmocka_unit_test(a_missing_segment_is_told_and_the_rest_is_there),
 		cmocka_unit_test(a_store_without_its_manifest_is_not_taken_for_empty),
