@@ -154,13 +154,14 @@ static void ask_beside(const struct options *o, const struct server *server,
 /* --- ingest beside many readers --- */
 
 /* Spans a second that are kept in one turn, beside readers or not. */
-static double turn(const struct server *server, const struct api_facts *facts,
-		   const struct api_ingest *ingest, bool beside, struct api_read *read)
+static double turn(struct api_readers *readers, const struct api_ingest *ingest, bool beside,
+		   struct api_read *read)
 {
-	struct api_readers *readers = beside ? api_readers_start(server, facts, READERS) : NULL;
 	struct api_mark from, to;
 	double kept;
 
+	if (beside)
+		api_readers_begin(readers);
 	usleep(TURN_LOST_US);
 	from = api_ingest_mark(ingest);
 	sleep(TURN_S);
@@ -169,7 +170,7 @@ static double turn(const struct server *server, const struct api_facts *facts,
 	printf("  %-14s %9.0f spans a second kept; server on %.2f CPUs",
 	       beside ? "beside readers" : "alone", kept, (to.cpu - from.cpu) / (to.at - from.at));
 	if (beside) {
-		struct api_read one = api_readers_stop(readers);
+		struct api_read one = api_readers_end(readers);
 
 		printf("; %.0f questions a second answered, %llu refused, %llu failed",
 		       (double)one.answered / (to.at - from.at + TURN_LOST_US / 1e6),
@@ -183,15 +184,15 @@ static double turn(const struct server *server, const struct api_facts *facts,
 }
 
 /* What readers get where nothing comes in, to compare with. */
-static void read_for(const struct server *server, const struct api_facts *facts)
+static void read_for(const struct server *server, struct api_readers *readers)
 {
-	struct api_readers *readers = api_readers_start(server, facts, READERS);
 	double cpu = server_cpu_ever(server);
 	struct api_read one;
 
+	api_readers_begin(readers);
 	sleep(READ_S);
 	cpu = server_cpu_ever(server) - cpu;
-	one = api_readers_stop(readers);
+	one = api_readers_end(readers);
 	printf("  %-14s %9.0f questions a second answered, %llu refused, %llu failed; server on "
 	       "%.2f CPUs\n",
 	       "readers alone", (double)one.answered / READ_S, (unsigned long long)one.refused,
@@ -203,7 +204,7 @@ static void read_for(const struct server *server, const struct api_facts *facts)
 /* Ingest goes on all the time; readers come and go.  The machine may be faster in one minute than
  * in the next, and a head is frozen now and then: so turns are short, and with them stand between
  * without. */
-static void ask_readers(const struct server *server, const struct api_facts *facts,
+static void ask_readers(const struct server *server, struct api_readers *readers,
 			struct api_bodies *bodies)
 {
 	static const bool order[] = {false, true, true, false};
@@ -213,15 +214,15 @@ static void ask_readers(const struct server *server, const struct api_facts *fac
 	struct api_sent sent;
 
 	printf("\ndurable ingest over %d connections, and %d readers\n", FULL_LINES, READERS);
-	read_for(server, facts);
-	read_for(server, facts);
+	read_for(server, readers);
+	read_for(server, readers);
 	ingest = api_ingest_start(server, bodies, FULL_LINES, 0);
 	sleep(READ_S);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		double kept[2] = {0};
 
 		for (unsigned k = 0; k < ARRAY_SIZE(order); k++)
-			kept[order[k]] += turn(server, facts, ingest, order[k], &read);
+			kept[order[k]] += turn(readers, ingest, order[k], &read);
 		lower[i] = (1 - kept[true] / kept[false]) * 100;
 		printf("  %14s %9.1f %% lower\n", "", lower[i]);
 		fflush(stdout);
@@ -285,19 +286,22 @@ static int options_read(struct options *o, int argc, char **argv)
 static int ask_all(const struct options *o, const struct server *server)
 {
 	static struct api_facts facts;
+	struct api_readers *readers;
 	struct api_bodies *bodies;
 	bool all = !*o->what;
 
 	if (api_facts_gather(server, &facts) < 0)
 		return -1;
+	readers = api_readers_new(server, &facts, READERS);
 	bodies = api_bodies_new(BODIES);
 	if (all || strcmp(o->what, "alone") == 0)
 		ask_endpoints(o, "alone", server, &facts);
 	if (all || strcmp(o->what, "beside") == 0)
 		ask_beside(o, server, &facts, bodies);
 	if (all || strcmp(o->what, "readers") == 0)
-		ask_readers(server, &facts, bodies);
+		ask_readers(server, readers, bodies);
 	api_bodies_free(bodies);
+	api_readers_free(readers);
 	return 0;
 }
 

@@ -78,14 +78,17 @@ struct api_mark {
 struct api_mark api_ingest_mark(const struct api_ingest *ingest);
 struct api_sent api_ingest_stop(struct api_ingest *ingest);
 
-/* Many readers that ask one question after the other, in a process of its own.  What it takes of
- * the processors counts against the server. */
+/* Many readers that ask one question after the other, from begin to end, in a process of its own.
+ * What it takes of the processors counts against the server.  Made before the bodies are: they
+ * would be shared with the process, and each page be copied when it is next written. */
 struct api_readers;
-struct api_readers *api_readers_start(const struct server *server, const struct api_facts *facts,
-				      unsigned n);
+struct api_readers *api_readers_new(const struct server *server, const struct api_facts *facts,
+				    unsigned n);
 struct api_read {
 	uint64_t answered, refused, failed;
 };
-struct api_read api_readers_stop(struct api_readers *readers);
+void api_readers_begin(struct api_readers *readers);
+struct api_read api_readers_end(struct api_readers *readers);
+void api_readers_free(struct api_readers *readers);
 
 #endif

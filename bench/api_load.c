@@ -328,30 +328,51 @@ static void reading_step(struct reading *r, struct reader *readers, unsigned n)
 	curl_multi_poll(r->multi, NULL, 0, WAIT_MS, NULL);
 }
 
-/* The child: asks until its parent writes, then tells its figures. */
+/* Asks until the parent writes, and lets go of all connections. */
 static void read_on(struct reading *r, unsigned n, int parent)
 {
 	struct reader *readers = calloc(n, sizeof(*readers));
 	struct pollfd end = {.fd = parent, .events = POLLIN};
 
+	r->done = (struct api_read){0};
 	r->multi = curl_multi_init();
+	if (!readers || !r->multi)
+		_exit(1);
 	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)READERS_MOST);
-	for (size_t i = 0; i < api_question_n && r->question_n < ARRAY_SIZE(r->questions); i++)
-		if (api_questions[i].reader)
-			r->questions[r->question_n++] = i;
-	for (unsigned i = 0; readers && i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		readers[i] = (struct reader){.curl = api_handle(), .asked = i * 31};
 		reader_ask(r, &readers[i]);
 	}
-	while (readers && poll(&end, 1, 0) == 0)
+	while (poll(&end, 1, 0) == 0)
 		reading_step(r, readers, n);
-	if (write(parent, &r->done, sizeof(r->done)) < 0)
-		_exit(1);
+	for (unsigned i = 0; i < n; i++) {
+		curl_multi_remove_handle(r->multi, readers[i].curl);
+		curl_easy_cleanup(readers[i].curl);
+		api_post_done(&readers[i].post);
+	}
+	curl_multi_cleanup(r->multi);
+	free(readers);
+}
+
+/* The child: each byte that its parent writes is a turn's begin or end. */
+static void read_in_turns(struct reading *r, unsigned n, int parent)
+{
+	char byte;
+
+	for (size_t i = 0; i < api_question_n && r->question_n < ARRAY_SIZE(r->questions); i++)
+		if (api_questions[i].reader)
+			r->questions[r->question_n++] = i;
+	while (read(parent, &byte, 1) == 1) {
+		read_on(r, n, parent);
+		if (read(parent, &byte, 1) != 1 ||
+		    write(parent, &r->done, sizeof(r->done)) != (ssize_t)sizeof(r->done))
+			_exit(1);
+	}
 	_exit(0);
 }
 
-struct api_readers *api_readers_start(const struct server *server, const struct api_facts *facts,
-				      unsigned n)
+struct api_readers *api_readers_new(const struct server *server, const struct api_facts *facts,
+				    unsigned n)
 {
 	struct reading reading = {.server = server, .facts = facts};
 	struct api_readers *readers = calloc(1, sizeof(*readers));
@@ -365,23 +386,35 @@ struct api_readers *api_readers_start(const struct server *server, const struct 
 		exit(1);
 	if (readers->pid == 0) {
 		close(ends[0]);
-		read_on(&reading, n < READERS_MOST ? n : READERS_MOST, ends[1]);
+		read_in_turns(&reading, n < READERS_MOST ? n : READERS_MOST, ends[1]);
 	}
 	close(ends[1]);
 	readers->pipe = ends[0];
 	return readers;
 }
 
-struct api_read api_readers_stop(struct api_readers *readers)
+void api_readers_begin(struct api_readers *readers)
+{
+	const char begin = 0;
+
+	if (write(readers->pipe, &begin, 1) != 1)
+		fprintf(stderr, "bench: the readers are gone\n");
+}
+
+struct api_read api_readers_end(struct api_readers *readers)
 {
 	struct api_read done = {0};
-	char end = 0;
+	const char end = 0;
 
 	if (write(readers->pipe, &end, 1) != 1 ||
 	    read(readers->pipe, &done, sizeof(done)) != (ssize_t)sizeof(done))
 		fprintf(stderr, "bench: the readers are gone\n");
-	waitpid(readers->pid, NULL, 0);
-	close(readers->pipe);
-	free(readers);
 	return done;
+}
+
+void api_readers_free(struct api_readers *readers)
+{
+	close(readers->pipe);
+	waitpid(readers->pid, NULL, 0);
+	free(readers);
 }
