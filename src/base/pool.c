@@ -6,6 +6,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "base/heap.h"
+
+#define IDLE_S 5 /* after so long a worker gives back what its jobs have left */
 
 struct pool {
 	pthread_mutex_t lock;
@@ -35,16 +40,40 @@ static void run_next(struct pool *p)
 	p->stats.done++;
 }
 
+/* With the lock held, which is let go meanwhile.  True: it was long. */
+static bool wait_a_while(struct pool *p)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += IDLE_S;
+	return pthread_cond_clockwait(&p->wake, &p->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT;
+}
+
+/* The same. */
+static void tidy(struct pool *p)
+{
+	pthread_mutex_unlock(&p->lock);
+	heap_trim_own();
+	pthread_mutex_lock(&p->lock);
+}
+
 static void *work(void *context)
 {
 	struct pool *p = context;
+	bool tidied = true;
 
 	pthread_mutex_lock(&p->lock);
 	while (p->first || !p->stopping) {
-		if (p->first)
+		if (p->first) {
 			run_next(p);
-		else
+			tidied = false;
+		} else if (tidied) {
 			pthread_cond_wait(&p->wake, &p->lock);
+		} else if (wait_a_while(p)) {
+			tidy(p);
+			tidied = true;
+		}
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "http/listen_int.h"
 #include "http/post_int.h"
 #include "http/tls_int.h"
@@ -293,6 +294,16 @@ void loop_adopt(struct http_loop *loop, const struct accepted *a)
 	loop_run(c);
 }
 
+/* Other threads cannot give back what this one's heap has left over. */
+static void tidy(struct http_loop *loop)
+{
+	unsigned asked = atomic_load_explicit(&loop->server->tidy, memory_order_relaxed);
+
+	if (asked != loop->tidied)
+		heap_trim_own();
+	loop->tidied = asked;
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct http_loop *loop = container_of(timer, struct http_loop, timer);
@@ -310,6 +321,7 @@ static void on_tick(uv_timer_t *timer)
 			c->broken = true;
 		loop_run(c);
 	}
+	tidy(loop);
 	if (loop->draining && loop->conn_count == 0 && loop->live == 0) {
 		uv_close((uv_handle_t *)&loop->timer, NULL);
 		post_close(loop);

@@ -57,6 +57,7 @@ struct http_loop {
 	_Atomic int wakers;  /* threads that are about to */
 	int wake_fd;
 
+	unsigned tidied; /* the server's `tidy` when this was last done */
 	bool draining;
 	int64_t drain_deadline_ms;
 };
@@ -76,6 +77,7 @@ struct http_server {
 	int spare_fd; /* given up when descriptors run out */
 	int64_t drain_ms;
 	int tick_ms;
+	_Atomic unsigned tidy;    /* how often it was asked for */
 	pthread_mutex_t tls_lock; /* for tls_context */
 	SSL_CTX *tls_context;
 	char *certificate, *key, *client_ca;

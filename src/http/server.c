@@ -226,6 +226,11 @@ int http_server_reload_tls(struct http_server *s, struct error *error)
 	return 0;
 }
 
+void http_server_tidy(struct http_server *s)
+{
+	atomic_fetch_add_explicit(&s->tidy, 1, memory_order_relaxed);
+}
+
 const struct http_counters *http_server_counters(const struct http_server *s)
 {
 	return &s->counters;

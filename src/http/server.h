@@ -109,6 +109,9 @@ int http_server_port(const struct http_server *server, size_t i);
  * stay in use and the error says why.  Any thread. */
 int http_server_reload_tls(struct http_server *server, struct error *error);
 
+/* Has each loop give back, soon, what its heap has left over.  Any thread. */
+void http_server_tidy(struct http_server *server);
+
 const struct http_counters *http_server_counters(const struct http_server *server);
 
 /* Stops accepting, lets requests in flight finish for up to drain_ms, then closes what is left and

@@ -18,6 +18,7 @@
 #include "api/mcp_post.h"
 #include "api/query_jobs.h"
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/share.h"
@@ -34,19 +35,12 @@
 #include "store/engine.h"
 #include "store/memory.h"
 
-#define QUESTIONS_WAITING 256         /* for a worker; more get a 503 */
-#define MALLOC_KEEPS      (128 << 20) /* bytes not given back to the kernel while requests come */
-#define MALLOC_MAPS                                                                                \
-	(32 << 20) /* bytes from which on a piece is mapped on its own; the most there is */
-#define MALLOC_GROWS                                                                               \
-	(4 << 20) /* bytes asked of the kernel at a time; untouched ones cost nothing */
-/* One for each thread there may be; those of ended ones are used again. */
-#define MALLOC_ARENAS 256
-#define FOLLOW_NS     NS_PER_S /* how soon a change of the catalogue is noticed */
-#define TIDY_NS       (2 * NS_PER_S)
-#define TIDY_QUIET    ((uint64_t)1 << 20)  /* bytes in and out meanwhile, at most … */
-#define TIDY_LEAST    ((uint64_t)16 << 20) /* … and since the last time, at least */
-#define TIDY_CALM     5                    /* looks in a row that must be quiet */
+#define QUESTIONS_WAITING 256      /* for a worker; more get a 503 */
+#define FOLLOW_NS         NS_PER_S /* how soon a change of the catalogue is noticed */
+#define TIDY_NS           (2 * NS_PER_S)
+#define TIDY_QUIET        ((uint64_t)1 << 20)  /* bytes in and out meanwhile, at most … */
+#define TIDY_LEAST        ((uint64_t)16 << 20) /* … and since the last time, at least */
+#define TIDY_CALM         5                    /* looks in a row that must be quiet */
 
 struct server {
 	const struct config *config;
@@ -335,7 +329,8 @@ static void tidy(struct server *s)
 	s->tidied_free = MIN(s->tidied_free, freed);
 	if (now - s->tidied_bytes < TIDY_LEAST && freed - s->tidied_free < TIDY_LEAST)
 		return;
-	malloc_trim(0);
+	heap_trim();
+	http_server_tidy(s->http);
 	s->tidied_bytes = now;
 	s->tidied_free = mallinfo2().fordblks;
 }
@@ -432,14 +427,7 @@ int serve(const struct config *config, const struct serve_hooks *hooks, struct e
 	struct server s = {.config = config, .hooks = hooks, .folder = -1};
 	int r;
 
-	/* Batches come and go by the hundred kilobytes: mapping each on its own costs more than
-	 * decoding it.  tidy() gives back what a rush has left. */
-	mallopt(M_MMAP_THRESHOLD, MALLOC_MAPS);
-	mallopt(M_TRIM_THRESHOLD, MALLOC_KEEPS);
-	mallopt(M_TOP_PAD, MALLOC_GROWS);
-	/* Threads that share an arena wait for each other, and the log must not wait for a query
-	 * that has given way in the middle of an allocation. */
-	mallopt(M_ARENA_MAX, MALLOC_ARENAS);
+	heap_keep(); /* and tidy() gives back what a rush has left */
 	files_allow();
 	log_set_level((enum log_level)config->log_level);
 	r = server_run(&s, error);

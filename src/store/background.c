@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "core/clock.h"
 #include "segment/group_cache.h"
 #include "store/compact.h"
@@ -134,7 +135,7 @@ static void *flusher_run(void *argument)
 		if (r == 0) {
 			retry = RETRY_FIRST;
 			if (is_calm(b->engine))
-				malloc_trim(0); /* the head is not needed again soon */
+				heap_trim(); /* the head is not needed again soon */
 			continue;
 		}
 		if (retry == RETRY_FIRST)
@@ -166,7 +167,7 @@ static int merger_wait(void *context, uint64_t bytes)
 	/* Merging takes and frees megabytes in turns, and malloc would keep them all.  While much
 	 * comes in, memory is needed at once again, and left alone. */
 	if (++b->groups % TRIM_GROUPS == 0 && atomic_load(&e->memory) < 2 * e->options.flush_bytes)
-		malloc_trim(0);
+		malloc_trim(0); /* and not the end of the heap, which is needed next */
 	b->paced_ns = MAX(b->paced_ns, now) +
 		      (int64_t)((double)bytes * 1e9 / (double)e->options.compact_rate);
 	for (int i = 0; i < REST_MOST && wal_stats(e->wal).queued_bytes > 0; i++)
@@ -251,7 +252,7 @@ static void *merger_run(void *argument)
 			r = compact_once(e, merger_zeal(e), &pace);
 		tables_trim(e);
 		if (r > 0)
-			malloc_trim(0); /* what a merge needed is not needed again soon */
+			heap_trim(); /* what a merge needed is not needed again soon */
 		if (r < 0 && r != -ECANCELED) {
 			engine_report(e,
 				      "compaction failed (%s); it is tried again, and nothing is "

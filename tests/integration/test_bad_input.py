@@ -392,9 +392,7 @@ def test_frames_that_are_no_grpc(bad):
 
 # --- memory ---------------------------------------------------------------------------------------------------------
 
-# What may stay after hundreds of MiB have gone through: arenas and buffers kept for the next request.  The free end of a
-# thread's arena is not trimmed by malloc_trim(), and 50 MiB of it were seen.
-MARGIN = 64 << 20
+MARGIN = 48 << 20  # what may stay after hundreds of MiB have gone through: arenas and buffers kept for the next request
 
 
 @pytest.mark.once
