@@ -18,18 +18,23 @@
 #include "store/pace.h"
 #include "store/split_trace.h"
 
-/* Rows of traces in the order of their starts lie all over the memory of the head.  So a trace is
- * looked at in steps, some traces apart: where its runs are; which rows it has, and these are asked
- * for; then what they refer to; then it is written. */
-#define AHEAD          8     /* traces; a power of two */
-#define AHEAD_ROWS     32u   /* of each */
-#define AHEAD_CAPACITY 65536 /* rows of a trace; memory for more is given back at once */
-#define LINE           64
+/* Rows of traces in the order of their starts lie all over the memory of the head, and finding the
+ * page costs as much as fetching the line.  So some traces are worked on together, step by step:
+ * their runs, and the rows of these are touched; their attributes; then they are written.  Whatever
+ * one has to wait for, the others wait for at the same time.  (They are touched, not prefetched: a
+ * processor may forget a prefetch when it does not know the page.) */
+#define TOGETHER      16    /* traces */
+#define TOGETHER_ROWS 1024  /* after so many they are enough; a trace may have more */
+#define TOUCH_ROWS    32u   /* of a run, */
+#define TOUCH_RUNS    8     /* and runs of a trace: one with more is not waited for alone */
+#define KEEP_ROWS     65536 /* memory for more is given back at once */
+#define LINE          64
 
-/* The rows of one trace. */
+/* The rows of some traces, one after the other. */
 struct gathered {
 	struct event_ref *refs;
 	size_t n, capacity;
+	size_t ends[TOGETHER];
 };
 
 struct flush {
@@ -41,7 +46,7 @@ struct flush {
 	struct radix_item *order;   /* traces by start; when their rows are written, by hash */
 	struct radix_item *spare;   /* for sorting them */
 	struct split_trace *traces; /* by hash, once the rows are written */
-	struct gathered ahead[AHEAD];
+	struct gathered rows;
 	bool with_feed;
 	struct feed_runs feed;
 	struct segment_writer *writer;
@@ -54,8 +59,7 @@ static void flush_done(struct flush *f)
 	free(f->order);
 	free(f->spare);
 	free(f->traces);
-	for (size_t i = 0; i < AHEAD; i++)
-		free(f->ahead[i].refs);
+	free(f->rows.refs);
 }
 
 static int order_make(struct flush *f)
@@ -88,8 +92,8 @@ static int traces_make(struct flush *f)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t trace = f->order[i].value;
 
-		if (i + AHEAD < n)
-			runs_fetch(runs, f->order[i + AHEAD].value);
+		if (i + TOGETHER < n)
+			runs_fetch(runs, f->order[i + TOGETHER].value);
 		f->traces[i] = (struct split_trace){.hash = f->order[i].key,
 						    .id = runs_trace_id(runs, trace),
 						    .start_ns = runs_start_ns(runs, trace),
@@ -98,48 +102,57 @@ static int traces_make(struct flush *f)
 	return 0;
 }
 
-/* Rows that stand side by side. */
-static inline void fetch_events(const struct event *e, uint32_t n)
+static inline void touch(const void *p)
 {
-	const char *at = (const char *)e, *end = (const char *)(e + MIN(n, AHEAD_ROWS));
+	(void)*(const volatile char *)p;
+}
 
-	do {
+/* Rows that stand side by side. */
+static inline void touch_events(const struct event *e, uint32_t n)
+{
+	const char *at = (const char *)e, *end = (const char *)(e + MIN(n, TOUCH_ROWS));
+
+	touch(at);
+	for (at += LINE; at < end; at += LINE)
 		__builtin_prefetch(at);
-		at += LINE;
-	} while (at < end);
 	__builtin_prefetch(end - 1);
 }
 
-static int gather(struct flush *f, uint32_t trace, struct gathered *to)
+/* Each run of a trace says where the next one is: the chains of all n traces are followed at the
+ * same time. */
+static void touch_runs(const struct flush *f, const struct radix_item *order, size_t n)
 {
 	const struct runs *runs = &f->head->runs;
+	const struct run *at[TOGETHER];
+	bool any = true;
 
-	to->n = 0;
-	for (const struct run *run = runs_first(runs, f->mark, trace); run;
-	     run = runs_next(runs, f->mark, run)) {
-		const struct batch *batch = runs_batch(runs, run->batch);
-
-		if (to->n + run->count > to->capacity &&
-		    !vec_reserve(&to->refs, &to->capacity, to->n + run->count, sizeof(*to->refs)))
-			return -ENOMEM;
-		fetch_events(batch->events + run->first, run->count);
-		for (uint32_t i = 0; i < run->count; i++)
-			to->refs[to->n++] = (struct event_ref){batch, run->first + i};
+	for (size_t k = 0; k < n; k++)
+		at[k] = runs_first(runs, f->mark, order[k].value);
+	for (int turn = 0; turn < TOUCH_RUNS && any; turn++) {
+		any = false;
+		for (size_t k = 0; k < n; k++) {
+			if (!at[k])
+				continue;
+			touch_events(runs_batch(runs, at[k]->batch)->events + at[k]->first,
+				     at[k]->count);
+			at[k] = runs_next(runs, f->mark, at[k]);
+			any = true;
+		}
 	}
-	return 0;
 }
 
-static void fetch_attrs(const struct gathered *of)
+static void touch_attrs(const struct gathered *of)
 {
-	for (size_t i = 0; i < of->n && i < AHEAD_ROWS; i++) {
+	for (size_t i = 0; i < of->n && i < TOGETHER_ROWS; i++) {
 		const struct event *e = event_get(of->refs[i]);
 		const struct attr *a = of->refs[i].batch->attrs + e->attrs.first;
 		const char *at = (const char *)a, *end = (const char *)(a + e->attrs.count);
 
-		/* What most rows have, without a loop that ends at another place each time; the
-		 * last one may lie in a line of its own, and is looked at first. */
-		__builtin_prefetch(end - 1);
-		__builtin_prefetch(at);
+		if (e->attrs.count == 0)
+			continue;
+		touch(at);
+		touch(end - 1); /* what is looked at first */
+		/* What most rows have, without a loop that ends at another place each time. */
 		__builtin_prefetch(at + LINE);
 		__builtin_prefetch(at + 2 * LINE);
 		for (at += 3 * LINE; at < end; at += LINE)
@@ -147,78 +160,102 @@ static void fetch_attrs(const struct gathered *of)
 	}
 }
 
+static int gather_trace(struct flush *f, uint32_t trace)
+{
+	const struct runs *runs = &f->head->runs;
+	struct gathered *to = &f->rows;
+
+	for (const struct run *run = runs_first(runs, f->mark, trace); run;
+	     run = runs_next(runs, f->mark, run)) {
+		const struct batch *batch = runs_batch(runs, run->batch);
+
+		if (to->n + run->count > to->capacity &&
+		    !vec_reserve(&to->refs, &to->capacity, to->n + run->count, sizeof(*to->refs)))
+			return -ENOMEM;
+		for (uint32_t i = 0; i < run->count; i++)
+			to->refs[to->n++] = (struct event_ref){batch, run->first + i};
+	}
+	return 0;
+}
+
+/* The rows of up to n traces; how many there are is returned. */
+static ssize_t gather(struct flush *f, const struct radix_item *order, size_t n)
+{
+	struct gathered *to = &f->rows;
+	size_t k = 0;
+
+	touch_runs(f, order, n);
+	to->n = 0;
+	do {
+		int r = gather_trace(f, order[k].value);
+
+		if (r < 0)
+			return r;
+		to->ends[k++] = to->n;
+	} while (k < n && to->n < TOGETHER_ROWS);
+	touch_attrs(to);
+	return (ssize_t)k;
+}
+
 /* Notes the batches of the rows that are left of a trace.  Repeats are taken out here, so that the
  * writer finds none and the rows are counted right. */
-static int feed_note(struct flush *f, uint32_t trace, struct gathered *of)
+static int feed_note(struct flush *f, uint32_t trace, struct event_ref *refs, size_t *n)
 {
 	const struct runs *runs = &f->head->runs;
 	size_t at = 0;
-	int r = events_unique(of->refs, &of->n);
+	int r = events_unique(refs, n);
 
 	for (const struct run *run = runs_first(runs, f->mark, trace); run && r == 0;
 	     run = runs_next(runs, f->mark, run)) {
 		const struct batch *batch = runs_batch(runs, run->batch);
 		size_t from = at;
 
-		while (at < of->n && of->refs[at].batch == batch &&
-		       of->refs[at].index - run->first < run->count)
+		while (at < *n && refs[at].batch == batch &&
+		       refs[at].index - run->first < run->count)
 			at++;
 		r = feed_runs_add(&f->feed, runs_seq(runs, run->batch), at - from);
 	}
 	return r;
 }
 
-static int trace_write(struct flush *f, uint32_t trace, struct gathered *of)
+static int trace_write(struct flush *f, uint32_t trace, struct event_ref *refs, size_t n)
 {
-	int r = f->with_feed ? feed_note(f, trace, of) : 0;
+	int r = f->with_feed ? feed_note(f, trace, refs, &n) : 0;
 
-	if (r == 0)
-		r = segment_writer_add(f->writer, of->refs, of->n);
-	if (of->capacity > AHEAD_CAPACITY) {
+	return r == 0 ? segment_writer_add(f->writer, refs, n) : r;
+}
+
+static int gathered_write(struct flush *f, const struct radix_item *order, size_t n)
+{
+	struct gathered *of = &f->rows;
+	int r = 0;
+
+	for (size_t k = 0; k < n && r == 0; k++) {
+		size_t from = k > 0 ? of->ends[k - 1] : 0;
+
+		r = trace_write(f, order[k].value, of->refs + from, of->ends[k] - from);
+	}
+	if (of->capacity > KEEP_ROWS) {
 		free(of->refs);
 		*of = (struct gathered){0};
 	}
 	return r;
 }
 
-/* Each run of a trace says where the next one is: the chains of some traces are followed at the
- * same time, a run of each while trace `i` is written. */
-static void walk_chains(const struct flush *f, size_t i, const struct run *walked[AHEAD])
-{
-	const struct runs *runs = &f->head->runs;
-
-	if (i + 2 * AHEAD < f->mark.traces)
-		runs_fetch(runs, f->order[i + 2 * AHEAD].value);
-	for (size_t k = 0; k < AHEAD; k++) {
-		if (!walked[k])
-			continue;
-		walked[k] = runs_next(runs, f->mark, walked[k]);
-		__builtin_prefetch(walked[k]);
-	}
-	walked[i % AHEAD] =
-		i + AHEAD + AHEAD / 2 < f->mark.traces
-			? runs_first(runs, f->mark, f->order[i + AHEAD + AHEAD / 2].value)
-			: NULL;
-	__builtin_prefetch(walked[i % AHEAD]);
-}
-
 static int rows_write(struct flush *f)
 {
-	const struct run *walked[AHEAD] = {NULL};
 	size_t n = f->mark.traces;
-	int r = 0;
 
-	for (size_t i = 0; i < n + AHEAD - 1 && r == 0; i++) {
-		walk_chains(f, i, walked);
-		if (i < n)
-			r = gather(f, f->order[i].value, &f->ahead[i % AHEAD]);
-		if (i >= AHEAD / 2 && i - AHEAD / 2 < n)
-			fetch_attrs(&f->ahead[(i - AHEAD / 2) % AHEAD]);
-		if (r == 0 && i >= AHEAD - 1)
-			r = trace_write(f, f->order[i - (AHEAD - 1)].value,
-					&f->ahead[(i - (AHEAD - 1)) % AHEAD]);
+	for (size_t i = 0; i < n;) {
+		const struct radix_item *order = f->order + i;
+		ssize_t k = gather(f, order, MIN(n - i, (size_t)TOGETHER));
+		int r = k < 0 ? (int)k : gathered_write(f, order, (size_t)k);
+
+		if (r < 0)
+			return r;
+		i += (size_t)k;
 	}
-	return r;
+	return 0;
 }
 
 static int finish(struct flush *f, struct segment_info *info)
