@@ -18,7 +18,8 @@
 #define BYTES_PER_ROW 480
 
 /* A field added to one of these must be looked at here: is it text that is to be copied? */
-_Static_assert(sizeof(struct event) == 104, "copy_event() knows every field");
+_Static_assert(sizeof(struct event) == 88, "copy_event() knows every field");
+_Static_assert(sizeof(struct event_place) == 16, "copy_event() knows every field");
 _Static_assert(sizeof(struct event_extra) == 72, "copy_extra() knows every field");
 _Static_assert(sizeof(struct resource) == 36, "copy_resources() knows every field");
 _Static_assert(sizeof(struct scope) == 32, "copy_scopes() knows every field");
@@ -274,6 +275,7 @@ static int copy_event(struct copy *c, const struct event *old)
 	if (c->to->failed)
 		return c->to->failed;
 	*to = e;
+	batch_place(c->to, at, batch_place_get(c->from, (size_t)(old - c->from->events)));
 	return old->extra ? copy_extra(c, old, at) : 0;
 }
 

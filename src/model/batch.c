@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/blocks.h"
+#include "base/cleanup.h"
 #include "base/pages.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -81,6 +82,7 @@ static void arrays_free(struct batch *b)
 	free(b->text);
 	free(b->offset);
 	free(b->events);
+	free(b->places);
 	free(b->attrs);
 	free(b->nested);
 	free(b->extras);
@@ -118,16 +120,27 @@ static void shrink(void *array, size_t *capacity, size_t n, size_t size)
 	*capacity = n;
 }
 
+/* The first n events have places, {0, 0} where none was said. */
+static bool places_reach(struct batch *b, size_t n)
+{
+	if (!reserve(b, &b->places, &b->place_capacity, n, sizeof(*b->places)))
+		return false;
+	memset(b->places + b->place_n, 0, (n - b->place_n) * sizeof(*b->places));
+	b->place_n = n;
+	return true;
+}
+
 int batch_seal(struct batch *b)
 {
 	free(b->slots);
 	b->slots = NULL;
 	b->slot_n = 0;
-	if (b->failed)
+	if (b->failed || (b->place_n && !places_reach(b, b->event_n)))
 		return b->failed;
 	shrink(&b->text, &b->text_capacity, b->text_n, 1);
 	shrink(&b->offset, &b->offset_capacity, b->strings + 1, sizeof(*b->offset));
 	shrink(&b->events, &b->event_capacity, b->event_n, sizeof(*b->events));
+	shrink(&b->places, &b->place_capacity, b->place_n, sizeof(*b->places));
 	shrink(&b->attrs, &b->attr_capacity, b->attr_n, sizeof(*b->attrs));
 	shrink(&b->nested, &b->nested_capacity, b->nested_n, sizeof(*b->nested));
 	shrink(&b->extras, &b->extra_capacity, b->extra_n, sizeof(*b->extras));
@@ -143,8 +156,9 @@ static size_t padded(size_t n)
 
 size_t batch_arrays_bytes(const struct batch *b)
 {
-	return padded(b->event_n * sizeof(*b->events)) + padded(b->attr_n * sizeof(*b->attrs)) +
-	       padded(b->nested_n * sizeof(*b->nested)) + padded(b->extra_n * sizeof(*b->extras)) +
+	return padded(b->event_n * sizeof(*b->events)) + padded(b->place_n * sizeof(*b->places)) +
+	       padded(b->attr_n * sizeof(*b->attrs)) + padded(b->nested_n * sizeof(*b->nested)) +
+	       padded(b->extra_n * sizeof(*b->extras)) +
 	       padded(b->resource_n * sizeof(*b->resources)) +
 	       padded(b->scope_n * sizeof(*b->scopes)) +
 	       padded((b->strings + 1) * sizeof(*b->offset)) + padded(b->text_n);
@@ -164,15 +178,17 @@ static void *move(char **at, const void *from, size_t n)
 
 int batch_seal_in(struct batch *b, struct blocks *blocks)
 {
-	struct batch old = *b;
+	struct batch old;
 	char *at;
 
-	if (b->failed)
+	if (b->failed || (b->place_n && !places_reach(b, b->event_n)))
 		return batch_seal(b);
+	old = *b;
 	at = b->block = blocks_take(blocks, batch_arrays_bytes(b));
 	if (!at)
 		return batch_seal(b);
 	b->events = move(&at, old.events, b->event_n * sizeof(*b->events));
+	b->places = move(&at, old.places, b->place_n * sizeof(*b->places));
 	b->attrs = move(&at, old.attrs, b->attr_n * sizeof(*b->attrs));
 	b->nested = move(&at, old.nested, b->nested_n * sizeof(*b->nested));
 	b->extras = move(&at, old.extras, b->extra_n * sizeof(*b->extras));
@@ -181,6 +197,7 @@ int batch_seal_in(struct batch *b, struct blocks *blocks)
 	b->offset = move(&at, old.offset, (b->strings + 1) * sizeof(*b->offset));
 	b->text = move(&at, old.text, b->text_n);
 	b->event_capacity = b->event_n;
+	b->place_capacity = b->place_n;
 	b->attr_capacity = b->attr_n;
 	b->nested_capacity = b->nested_n;
 	b->extra_capacity = b->extra_n;
@@ -197,8 +214,9 @@ int batch_seal_in(struct batch *b, struct blocks *blocks)
 size_t batch_bytes(const struct batch *b)
 {
 	return sizeof(*b) + b->text_capacity + b->offset_capacity * sizeof(*b->offset) +
-	       b->event_capacity * sizeof(*b->events) + b->attr_capacity * sizeof(*b->attrs) +
-	       b->nested_capacity * sizeof(*b->nested) + b->extra_capacity * sizeof(*b->extras) +
+	       b->event_capacity * sizeof(*b->events) + b->place_capacity * sizeof(*b->places) +
+	       b->attr_capacity * sizeof(*b->attrs) + b->nested_capacity * sizeof(*b->nested) +
+	       b->extra_capacity * sizeof(*b->extras) +
 	       b->resource_capacity * sizeof(*b->resources) +
 	       b->scope_capacity * sizeof(*b->scopes);
 }
@@ -303,6 +321,17 @@ uint32_t batch_nested(struct batch *b, uint32_t count)
 	return first;
 }
 
+void batch_place(struct batch *b, uint32_t event_index, struct event_place place)
+{
+	if (b->failed) /* the row may not be there */
+		return;
+	if (event_index >= b->place_n) {
+		if ((place.unit == 0 && place.seq == 0) || !places_reach(b, event_index + 1))
+			return;
+	}
+	b->places[event_index] = place;
+}
+
 struct event_extra *batch_extra(struct batch *b, uint32_t event_index)
 {
 	struct event *e;
@@ -339,6 +368,7 @@ uint32_t batch_scope(struct batch *b)
 void batch_rewind(struct batch *b, struct batch_mark mark)
 {
 	b->event_n = mark.event_n;
+	b->place_n = MIN(b->place_n, mark.event_n);
 	b->attr_n = mark.attr_n;
 	b->nested_n = mark.nested_n;
 	b->extra_n = mark.extra_n;

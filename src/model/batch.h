@@ -51,6 +51,8 @@ struct batch {
 	size_t strings, text_n;
 	struct event *events;
 	size_t event_n;
+	struct event_place *places; /* of events[i]; none if no event has one */
+	size_t place_n;             /* 0 or event_n; fewer while it is built: the last have none */
 	struct attr *attrs;
 	size_t attr_n;
 	struct attr *nested; /* children of arrays and kvlists */
@@ -70,8 +72,8 @@ struct batch {
 	uint64_t kept_threshold;
 
 	/* Only while it is built. */
-	size_t text_capacity, offset_capacity, event_capacity, attr_capacity, nested_capacity,
-		extra_capacity, resource_capacity, scope_capacity;
+	size_t text_capacity, offset_capacity, event_capacity, place_capacity, attr_capacity,
+		nested_capacity, extra_capacity, resource_capacity, scope_capacity;
 	struct interner_slot *slots;
 	size_t slot_n; /* a power of two */
 	uint64_t seed;
@@ -80,8 +82,8 @@ struct batch {
 	 * may share, for batches that are loaded as they are … */
 	struct pages *pages;
 	/* … or a block (base/blocks.h) in which they lie in the order of the log's records (events,
-	 * attrs, nested, extras, resources, scopes, offset, text), each padded with zeros to a
-	 * multiple of 8. */
+	 * places, attrs, nested, extras, resources, scopes, offset, text), each padded with zeros
+	 * to a multiple of 8. */
 	void *block;
 };
 
@@ -323,6 +325,9 @@ void batch_attr_double(struct batch *b, struct slice key, double value);
  * through b->nested.  After a failure nothing is reserved: check b->failed before filling. */
 uint32_t batch_nested(struct batch *b, uint32_t count);
 
+/* Says where an event happened.  Not said, it happened nowhere in particular: {0, 0}. */
+void batch_place(struct batch *b, uint32_t event_index, struct event_place place);
+
 /* The extra of an event, created on first use.  Good until the next call; never NULL. */
 struct event_extra *batch_extra(struct batch *b, uint32_t event_index);
 
@@ -330,8 +335,8 @@ struct event_extra *batch_extra(struct batch *b, uint32_t event_index);
 uint32_t batch_resource(struct batch *b);
 uint32_t batch_scope(struct batch *b);
 
-/* Takes events, attributes, nested values, extras, resources and scopes back to an earlier state
- * (for a row that turns out to be unacceptable).  Strings stay. */
+/* Takes events with their places, attributes, nested values, extras, resources and scopes back to
+ * an earlier state (for a row that turns out to be unacceptable).  Strings stay. */
 struct batch_mark {
 	size_t event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
 };
@@ -358,6 +363,11 @@ static inline const struct event_extra *batch_extra_get(const struct batch *b,
 	return &b->extras[e->extra];
 }
 
+static inline struct event_place batch_place_get(const struct batch *b, size_t event_index)
+{
+	return event_index < b->place_n ? b->places[event_index] : (struct event_place){0, 0};
+}
+
 /* One event wherever it lies.  Readers get arrays of these; rows of a batch stay in their order, so
  * a span's points and links stand right behind it. */
 struct event_ref {
@@ -368,6 +378,11 @@ struct event_ref {
 static inline const struct event *event_get(struct event_ref ref)
 {
 	return &ref.batch->events[ref.index];
+}
+
+static inline struct event_place event_place(struct event_ref ref)
+{
+	return batch_place_get(ref.batch, ref.index);
 }
 
 /* The resource's service.name, or an empty slice. */

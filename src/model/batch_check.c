@@ -66,7 +66,7 @@ static bool dictionary_ok(const struct batch *b)
 bool batch_check(const struct batch *b)
 {
 	if (!dictionary_ok(b) || b->owner >= b->strings || b->sender >= b->strings ||
-	    b->kept_threshold >= THRESHOLD_NEVER)
+	    b->kept_threshold >= THRESHOLD_NEVER || (b->place_n && b->place_n != b->event_n))
 		return false;
 	for (size_t i = 0; i < b->attr_n; i++)
 		if (!attr_ok(b, &b->attrs[i]))

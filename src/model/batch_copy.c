@@ -195,6 +195,7 @@ uint32_t batch_copy_event(struct batch_copy *c, struct event_ref ref)
 	copy.extra = 0;
 	*batch_event(c->to) = copy;
 	index = (uint32_t)c->to->event_n - 1;
+	batch_place(c->to, index, event_place(ref));
 	if (e->extra != 0 && !c->to->failed)
 		copy_extra(c, index, ref.batch, batch_extra_get(ref.batch, e));
 	return index;

@@ -99,20 +99,20 @@ static int place_cmp(const void *a, const void *b)
 static void block_places(const struct trace *t, uint32_t i, struct places *out)
 {
 	const struct trace_block *b = &t->blocks[i];
-	const struct event *begin = trace_row(t, b->row), *end;
+	struct event_place begin = trace_row_place(t, b->row), end;
 	bool implied = b->repairs & REPAIR_MISSING_BEGIN;
 
-	if (raw_time(begin->time_ns) != TIME_UNKNOWN || begin->seq != 0)
-		put(out, (struct place){(uint64_t)b->begin_ns, b->unit, begin_of(i), begin->seq,
+	if (raw_time(trace_row(t, b->row)->time_ns) != TIME_UNKNOWN || begin.seq != 0)
+		put(out, (struct place){(uint64_t)b->begin_ns, b->unit, begin_of(i), begin.seq,
 					implied});
 	if (b->bits & BLOCK_IMPLIED)
 		put(out, (struct place){(uint64_t)b->end_ns, b->unit, end_of(i), 0, true});
 	if (b->end_row == TRACE_NONE)
 		return;
-	end = trace_row(t, b->end_row);
-	if (end->unit == 0 || end->unit == t->units[b->unit].id)
-		if (raw_time(end->time_ns) != TIME_UNKNOWN || end->seq != 0)
-			put(out, (struct place){(uint64_t)b->end_ns, b->unit, end_of(i), end->seq,
+	end = trace_row_place(t, b->end_row);
+	if (end.unit == 0 || end.unit == t->units[b->unit].id)
+		if (raw_time(trace_row(t, b->end_row)->time_ns) != TIME_UNKNOWN || end.seq != 0)
+			put(out, (struct place){(uint64_t)b->end_ns, b->unit, end_of(i), end.seq,
 						false});
 }
 
@@ -123,13 +123,13 @@ static void collect_places(const struct trace *t, struct places *out)
 			block_places(t, i, out);
 	for (uint32_t i = 0; i < t->point_n; i++) {
 		const struct trace_point *p = &t->points[i];
-		const struct event *e = trace_row(t, p->row);
+		uint64_t seq = trace_row_place(t, p->row).seq;
 
 		if (p->unit == TRACE_NONE || t->units[p->unit].from_clock ||
-		    (p->repairs & REPAIR_TIME_RANGE && e->seq == 0))
+		    (p->repairs & REPAIR_TIME_RANGE && seq == 0))
 			continue;
-		put(out, (struct place){(uint64_t)p->time_ns, p->unit, point_of(t, i), e->seq,
-					e->type == EVENT_EDGE});
+		put(out, (struct place){(uint64_t)p->time_ns, p->unit, point_of(t, i), seq,
+					trace_row(t, p->row)->type == EVENT_EDGE});
 	}
 }
 

@@ -21,8 +21,8 @@
  *   COUNTER          block, or 0    -                unit     when            extra: body is the
  * value
  *
- * A time of 0 means "not said".  Times are kept as they came (unsigned nanoseconds since 1970, so
- * 2554 fits); the model clamps and says so. */
+ * Units stand beside the rows (struct event_place).  A time of 0 means "not said".  Times are kept
+ * as they came (unsigned nanoseconds since 1970, so 2554 fits); the model clamps and says so. */
 #ifndef CAUSET_MODEL_EVENT_H
 #define CAUSET_MODEL_EVENT_H
 
@@ -78,8 +78,7 @@ enum event_bits {
 
 struct event {
 	struct trace_id trace_id;
-	span_id_t id1, id2, unit;
-	uint64_t seq; /* order within its source; 0 means "not said" */
+	span_id_t id1, id2;
 	uint64_t time_ns, end_ns;
 	uint32_t name;     /* dictionary code */
 	uint32_t resource; /* index into batch.resources */
@@ -94,7 +93,14 @@ struct event {
 	uint16_t bits;  /* enum event_bits */
 };
 
-_Static_assert(sizeof(struct event) == 104, "one row per event: mind its size");
+_Static_assert(sizeof(struct event) == 88, "one row per event: mind its size");
+
+/* Where in its source the event happened: what native events say and spans do not.  Kept beside
+ * the rows of a batch, if any of them says so. */
+struct event_place {
+	span_id_t unit;
+	uint64_t seq; /* order within its source; 0 means "not said" */
+};
 
 /* What few events have. */
 struct event_extra {

@@ -112,22 +112,27 @@ static int extra_cmp(const struct batch *a, const struct event_extra *x, const s
 	return r ? r : attr_cmp(a, &x->body, b, &y->body, 0);
 }
 
-static int fields_cmp(const struct event *x, const struct event *y)
+static int fields_cmp(struct event_ref a, struct event_ref b)
 {
+	const struct event *x = event_get(a), *y = event_get(b);
+	struct event_place x_place, y_place;
+
 	if (x->id1 != y->id1)
 		return CMP(x->id1, y->id1);
 	if (x->type != y->type)
 		return CMP(x->type, y->type);
 	if (x->time_ns != y->time_ns)
 		return CMP(x->time_ns, y->time_ns);
-	if (x->seq != y->seq)
-		return CMP(x->seq, y->seq);
+	x_place = event_place(a);
+	y_place = event_place(b);
+	if (x_place.seq != y_place.seq)
+		return CMP(x_place.seq, y_place.seq);
 	if (x->end_ns != y->end_ns)
 		return CMP(x->end_ns, y->end_ns);
 	if (x->id2 != y->id2)
 		return CMP(x->id2, y->id2);
-	if (x->unit != y->unit)
-		return CMP(x->unit, y->unit);
+	if (x_place.unit != y_place.unit)
+		return CMP(x_place.unit, y_place.unit);
 	if (x->kind != y->kind)
 		return CMP(x->kind, y->kind);
 	if (x->status != y->status)
@@ -146,7 +151,7 @@ int event_cmp(struct event_ref a, struct event_ref b)
 
 	if (x == y)
 		return 0;
-	r = fields_cmp(x, y);
+	r = fields_cmp(a, b);
 	if (r == 0)
 		r = text_cmp(a.batch, x->name, b.batch, y->name);
 	if (r == 0)

@@ -259,6 +259,11 @@ static inline const struct event *trace_row(const struct trace *t, uint32_t row)
 	return event_get(t->rows[row]);
 }
 
+static inline struct event_place trace_row_place(const struct trace *t, uint32_t row)
+{
+	return event_place(t->rows[row]);
+}
+
 static inline const struct batch *trace_row_batch(const struct trace *t, uint32_t row)
 {
 	return t->rows[row].batch;

@@ -298,7 +298,7 @@ static int from_instants(struct build *b)
 		list[n++] = (struct instant){
 			.id = e->id2,
 			.time_ns = t->points[i].time_ns,
-			.seq = e->seq,
+			.seq = trace_row_place(t, t->points[i].row).seq,
 			.point = (uint32_t)i,
 			.process = b->info[t->points[i].row].process,
 			.family = (uint8_t)family,

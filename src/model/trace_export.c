@@ -75,6 +75,12 @@ static void join_end(struct export *x, uint32_t at, uint32_t row)
 	}
 }
 
+/* Spans and their points have none. */
+static void forget_unit(struct batch *b, uint32_t at)
+{
+	batch_place(b, at, (struct event_place){0, batch_place_get(b, at).seq});
+}
+
 static void put_span(struct export *x, uint32_t block)
 {
 	const struct trace *t = x->t;
@@ -92,7 +98,7 @@ static void put_span(struct export *x, uint32_t block)
 	e->id2 = b->parent_id;
 	if (b->parent_id == 0 && b->parent != TRACE_NONE && !(b->bits & BLOCK_SHARED))
 		e->id2 = t->blocks[b->parent].id;
-	e->unit = 0;
+	forget_unit(x->to, at);
 	e->kind = b->kind;
 	e->end_ns = raw_end(t, b);
 	if (b->end_row != TRACE_NONE && b->end_row != b->row)
@@ -112,7 +118,7 @@ static void put_instant(struct export *x, uint32_t row, span_id_t block)
 	e->type = EVENT_POINT;
 	e->id1 = block;
 	e->id2 = 0;
-	e->unit = 0;
+	forget_unit(x->to, at);
 	if (from->name == 0)
 		e->name = batch_string(x->to, slice_cstr(event_type_name(from->type)));
 }

@@ -292,7 +292,7 @@ static int order_points(struct build *b)
 		if (p->time_ns == TIME_UNKNOWN)
 			p->time_ns = p->block != TRACE_NONE ? t->blocks[p->block].begin_ns : 0;
 		keys[next[MIN(p->block, (uint32_t)block_n)]++] =
-			(struct point_key){p->time_ns, trace_row(t, p->row)->seq, (uint32_t)i};
+			(struct point_key){p->time_ns, trace_row_place(t, p->row).seq, (uint32_t)i};
 	}
 	for (size_t i = 0; i < n;) {
 		size_t end = i + 1;

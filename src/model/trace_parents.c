@@ -61,7 +61,7 @@ static int find_followers(const struct build *b, uint8_t **ret_follows)
 
 		if (!(b->blocks[i].bits & BLOCK_NATIVE))
 			continue;
-		unit = trace_row(b->t, b->blocks[i].row)->unit;
+		unit = trace_row_place(b->t, b->blocks[i].row).unit;
 		if (unit != 0)
 			places[place_n++] = (struct place){unit, b->blocks[i].begin_ns,
 							   b->blocks[i].process, i};
@@ -202,12 +202,11 @@ static bool began_after(const struct build *b, const struct trace_block *child,
 	if (child->process != parent->process || parent->bits & BLOCK_RUNNING)
 		return false;
 	if (child->bits & parent->bits & BLOCK_NATIVE && parent->end_row != TRACE_NONE) {
-		const struct event *begin = trace_row(b->t, child->row);
-		const struct event *end = trace_row(b->t, parent->end_row);
+		struct event_place begin = trace_row_place(b->t, child->row);
+		struct event_place end = trace_row_place(b->t, parent->end_row);
 
-		if (begin->unit != 0 && begin->unit == end->unit && begin->seq != 0 &&
-		    end->seq != 0)
-			return begin->seq > end->seq;
+		if (begin.unit != 0 && begin.unit == end.unit && begin.seq != 0 && end.seq != 0)
+			return begin.seq > end.seq;
 	}
 	return child->begin_ns != TIME_UNKNOWN && parent->end_ns != TIME_UNKNOWN &&
 	       child->begin_ns > parent->end_ns;

@@ -79,8 +79,8 @@ static int unit_of_block(const struct build *build, struct roll *r, uint32_t blo
 	struct trace_block *x = &r->t->blocks[block];
 	struct unit_key key = {.process = x->process};
 
-	if (x->bits & BLOCK_NATIVE && trace_row(r->t, x->row)->unit != 0) {
-		key.id = trace_row(r->t, x->row)->unit;
+	if (x->bits & BLOCK_NATIVE && trace_row_place(r->t, x->row).unit != 0) {
+		key.id = trace_row_place(r->t, x->row).unit;
 		key.parent = TRACE_NONE;
 	} else {
 		key.from_clock = true;
@@ -97,7 +97,7 @@ static int unit_of_block(const struct build *build, struct roll *r, uint32_t blo
 static int unit_of_row(struct roll *r, uint32_t row, uint32_t process, uint32_t block,
 		       uint32_t *ret_unit)
 {
-	uint64_t id = trace_row(r->t, row)->unit;
+	uint64_t id = trace_row_place(r->t, row).unit;
 
 	if (id != 0)
 		return get(r, (struct unit_key){id, process, TRACE_NONE, false}, ret_unit);

@@ -136,6 +136,24 @@ static void measure_piece(struct linking *l, struct piece_row *p)
 		table_build(l);
 }
 
+static void link_places(struct group_writer *g, const struct piece_row *p)
+{
+	for (struct group_row *row = g->rows + p->first; row < g->rows + p->first + p->rows;
+	     row++) {
+		const struct batch *b = g->dictionary.remaps[row->remap].batch;
+		struct event_place place = batch_place_get(b, (size_t)(row->e - b->events));
+
+		if (place.unit) {
+			row->form |= FORM_UNIT;
+			put(&g->units, place.unit);
+		}
+		if (place.seq) {
+			row->form |= FORM_SEQ;
+			put(&g->seqs, place.seq);
+		}
+	}
+}
+
 void group_links(struct group_writer *g, struct piece_row *p)
 {
 	struct linking l;
@@ -186,16 +204,10 @@ void group_links(struct group_writer *g, struct piece_row *p)
 			if (e->time_ns)
 				last = e->time_ns;
 		}
-		if (e->unit) {
-			form |= FORM_UNIT;
-			put(&g->units, e->unit);
-		}
-		if (e->seq) {
-			form |= FORM_SEQ;
-			put(&g->seqs, e->seq);
-		}
 		g->rows[p->first + i].form = form;
 		g->blocks += is_block(e);
 		g->errors += row_failed(e->type, e->status);
 	}
+	if (g->placed)
+		link_places(g, p);
 }

@@ -329,8 +329,6 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 		.trace_id = g->pieces[piece].id,
 		.id1 = g->id1[i],
 		.id2 = g->id2[i],
-		.unit = m->bare ? 0 : g->units[i],
-		.seq = m->bare ? 0 : g->seqs[i],
 		.time_ns = g->times[i],
 		.end_ns = (s->form & END_MASK) == END_ZERO ? 0 : g->times[i] + g->durations[i],
 		.resource = resource(m, to, s->resource),
@@ -373,6 +371,9 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 			return to->b->failed;
 	}
 	*batch_event(to->b) = e;
+	if (!m->bare && (g->units[i] | g->seqs[i]))
+		batch_place(to->b, (uint32_t)to->b->event_n - 1,
+			    (struct event_place){g->units[i], g->seqs[i]});
 	if (has_extra && !to->b->failed)
 		*batch_extra(to->b, (uint32_t)to->b->event_n - 1) = x;
 	return to->b->failed;

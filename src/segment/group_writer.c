@@ -478,8 +478,10 @@ int group_writer_row(struct group_writer *g, struct event_ref ref)
 
 	if (last && g->dictionary.remaps[last->remap].batch == ref.batch)
 		at = last->remap;
-	else
+	else {
 		at = dictionary_remap(&g->dictionary, ref.batch);
+		g->placed |= ref.batch->place_n > 0;
+	}
 	if (at == MAP_NONE)
 		return -ENOMEM;
 	g->dictionary.remaps[at].used = g->group;
@@ -508,6 +510,7 @@ int group_writer_rows(struct group_writer *g, const struct event_ref *refs, size
 		    (n - i) * (size_t)r->average > weight_most - MIN(g->weight, weight_most))
 			break;
 		r->used = g->group;
+		g->placed |= b->place_n > 0;
 		do
 			*rows++ = (struct group_row){.e = events + refs[i++].index, .remap = at};
 		while (i < n && refs[i].batch == b);
@@ -585,6 +588,7 @@ static void begin_next(struct group_writer *g)
 	g->blocks = g->errors = 0;
 	stages_clear(g);
 	g->row_n = g->shaped = g->piece_n = 0;
+	g->placed = false;
 	g->weight = 0;
 	uuid_table_clear(&g->uuids);
 	arena_clear(&g->arena);

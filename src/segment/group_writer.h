@@ -127,6 +127,7 @@ struct group_writer {
 	/* The rows gathered. */
 	struct group_row *rows;
 	uint32_t row_n;
+	bool placed;     /* some are of a batch with places */
 	uint32_t shaped; /* the shapes of so many are known, behind the first group */
 	struct piece_row *pieces;
 	uint32_t piece_n;

@@ -40,7 +40,7 @@ struct wal_record_header {
 	uint32_t cursor_n, cursor_bytes;
 	uint32_t owner, sender;
 	uint32_t strings, text_n, event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
-	uint32_t zero;
+	uint32_t place_n; /* 0 or event_n */
 	uint64_t kept_threshold;
 };
 _Static_assert(sizeof(struct wal_record_header) == 136, "docs/format/wal.md");
@@ -62,10 +62,12 @@ struct wal_hash {
 _Static_assert(sizeof(struct wal_hash) == 24, "docs/format/wal.md");
 
 /* The batch's arrays are part of the format. */
-_Static_assert(sizeof(struct event) == 104 && offsetof(struct event, time_ns) == 48 &&
-		       offsetof(struct event, name) == 64 && offsetof(struct event, attrs) == 76 &&
-		       offsetof(struct event, kind) == 92 && offsetof(struct event, type) == 100 &&
-		       offsetof(struct event, bits) == 102,
+_Static_assert(sizeof(struct event) == 88 && offsetof(struct event, time_ns) == 32 &&
+		       offsetof(struct event, name) == 48 && offsetof(struct event, attrs) == 60 &&
+		       offsetof(struct event, kind) == 76 && offsetof(struct event, type) == 84 &&
+		       offsetof(struct event, bits) == 86,
+	       "docs/format/wal.md");
+_Static_assert(sizeof(struct event_place) == 16 && offsetof(struct event_place, seq) == 8,
 	       "docs/format/wal.md");
 _Static_assert(sizeof(struct attr) == 12 && offsetof(struct attr, bits) == 4, "docs/format/wal.md");
 _Static_assert(sizeof(struct event_extra) == 72 && offsetof(struct event_extra, link_trace) == 32 &&
@@ -77,7 +79,7 @@ _Static_assert(sizeof(struct resource) == 36 && offsetof(struct resource, entiti
 _Static_assert(sizeof(struct scope) == 32 && offsetof(struct scope, attrs) == 12 &&
 		       offsetof(struct scope, unknown_group) == 28,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct batch) == 264, "what is new in a batch belongs in its record");
+_Static_assert(sizeof(struct batch) == 288, "what is new in a batch belongs in its record");
 _Static_assert(EVENT_TYPES == 22 && VALUE_RAW_PAIR == 9 && FORMAT_NATIVE == 3,
 	       "new numbers are a new version of the log: docs/format/wal.md");
 
@@ -94,8 +96,8 @@ struct wal_item {
 	struct slice cursors; /* as they lie in the file */
 };
 
-/* Parts of a record at most: the header, eight arrays, cursors, and their paddings. */
-#define WAL_PARTS_MOST 19
+/* Parts of a record at most: the header, nine arrays, cursors, and their paddings. */
+#define WAL_PARTS_MOST 21
 
 /* Fills `bytes` and `checksum` of an append.  -E2BIG when its cursors are too many or too long. */
 int wal_append_measure(struct store_append *append);

@@ -19,7 +19,7 @@ static uint64_t padded(uint64_t n)
 }
 
 /* The arrays of a batch in the order of the file. */
-enum { ARRAYS = 8 };
+enum { ARRAYS = 9 };
 
 struct arrays {
 	struct {
@@ -34,6 +34,7 @@ static struct arrays arrays_of(const struct batch *b)
 		return (struct arrays){{{b->block, batch_arrays_bytes(b)}}};
 	return (struct arrays){{
 		{b->events, b->event_n * sizeof(*b->events)},
+		{b->places, b->place_n * sizeof(*b->places)},
 		{b->attrs, b->attr_n * sizeof(*b->attrs)},
 		{b->nested, b->nested_n * sizeof(*b->nested)},
 		{b->extras, b->extra_n * sizeof(*b->extras)},
@@ -192,6 +193,7 @@ size_t wal_item_parts(const struct wal_item *item, uint64_t check_seed, struct w
 		h->extra_n = (uint32_t)b->extra_n;
 		h->resource_n = (uint32_t)b->resource_n;
 		h->scope_n = (uint32_t)b->scope_n;
+		h->place_n = (uint32_t)b->place_n;
 		for (int i = 0; i < ARRAYS; i++)
 			n = part_put(parts, n, arrays.rows[i].p, arrays.rows[i].bytes);
 	}
@@ -209,6 +211,7 @@ uint64_t wal_payload_bytes(const struct wal_record_header *h)
 	if (!(h->bits & WAL_HAS_BATCH))
 		return cursors;
 	return padded((uint64_t)h->event_n * sizeof(struct event)) +
+	       padded((uint64_t)h->place_n * sizeof(struct event_place)) +
 	       padded((uint64_t)h->attr_n * sizeof(struct attr)) +
 	       padded((uint64_t)h->nested_n * sizeof(struct attr)) +
 	       padded((uint64_t)h->extra_n * sizeof(struct event_extra)) +
@@ -244,6 +247,7 @@ static struct batch *batch_of(const struct wal_record_header *h, char **at)
 	b->kept_threshold = h->kept_threshold;
 	b->received_ns = h->received_ns;
 	b->event_n = b->event_capacity = h->event_n;
+	b->place_n = b->place_capacity = h->place_n;
 	b->attr_n = b->attr_capacity = h->attr_n;
 	b->nested_n = b->nested_capacity = h->nested_n;
 	b->extra_n = b->extra_capacity = h->extra_n;
@@ -253,6 +257,7 @@ static struct batch *batch_of(const struct wal_record_header *h, char **at)
 	b->offset_capacity = b->strings + 1;
 	b->text_n = b->text_capacity = h->text_n;
 	b->events = array_take(at, b->event_n * sizeof(*b->events));
+	b->places = array_take(at, b->place_n * sizeof(*b->places));
 	b->attrs = array_take(at, b->attr_n * sizeof(*b->attrs));
 	b->nested = array_take(at, b->nested_n * sizeof(*b->nested));
 	b->extras = array_take(at, b->extra_n * sizeof(*b->extras));

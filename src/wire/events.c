@@ -139,6 +139,7 @@ void events_row_add(struct batch *b, const struct events_row *row, struct batch_
 	if (b->failed)
 		return;
 	b->events[index].type = (uint8_t)type;
+	batch_place(b, index, row->place);
 	if (!extra_is_zero(&row->extra))
 		*batch_extra(b, index) = row->extra;
 	tally->accepted++;

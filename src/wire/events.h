@@ -27,6 +27,7 @@ uint32_t events_origin(enum event_format format);
 /* What a decoder found before it knows whether the row can be accepted. */
 struct events_row {
 	struct event event;
+	struct event_place place;
 	struct event_extra extra;
 	int64_t type;    /* as on the wire; -1 when it was a name that is not known */
 	bool bad_length; /* an id of a wrong length */

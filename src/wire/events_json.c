@@ -178,10 +178,10 @@ static void read_field(struct otlp_json *d, struct events_row *row, struct both 
 		read_id(d, row, &e->id2);
 		break;
 	case UNIT:
-		read_id(d, row, &e->unit);
+		read_id(d, row, &row->place.unit);
 		break;
 	case SEQ:
-		json_u64(&d->r, &e->seq);
+		json_u64(&d->r, &row->place.seq);
 		break;
 	case TIME:
 		json_u64(&d->r, &e->time_ns);
@@ -288,6 +288,7 @@ static size_t put_event(struct json_writer *w, const struct event_ref *refs, siz
 	const struct batch *b = refs[0].batch;
 	const struct event *e = event_get(refs[0]);
 	const struct event_extra *x = batch_extra_get(b, e);
+	struct event_place place = event_place(refs[0]);
 
 	json_begin_object(w);
 	put_trace_id(w, "traceId", e->trace_id);
@@ -295,8 +296,8 @@ static size_t put_event(struct json_writer *w, const struct event_ref *refs, siz
 	json_put_cstr(w, events_type_name(e->type));
 	put_span_id(w, "id1", e->id1);
 	put_span_id(w, "id2", e->id2);
-	put_span_id(w, "unit", e->unit);
-	put_time(w, "seq", e->seq);
+	put_span_id(w, "unit", place.unit);
+	put_time(w, "seq", place.seq);
 	put_time(w, "timeUnixNano", e->time_ns);
 	put_time(w, "endTimeUnixNano", e->end_ns);
 	put_text(w, "name", b, e->name);

@@ -102,13 +102,13 @@ static bool take_scalar(struct events_row *row, const struct pb_field *f)
 		take_id(row, f->bytes, &e->id2);
 		return true;
 	case PB_TAG(UNIT, PB_BYTES):
-		take_id(row, f->bytes, &e->unit);
+		take_id(row, f->bytes, &row->place.unit);
 		return true;
 	case PB_TAG(LINK_TRACE_ID, PB_BYTES):
 		take_trace_id(row, f->bytes, &x->link_trace);
 		return true;
 	case PB_TAG(SEQ, PB_VARINT):
-		e->seq = f->value;
+		row->place.seq = f->value;
 		return true;
 	case PB_TAG(TIME, PB_FIXED64):
 		e->time_ns = f->value;
@@ -218,14 +218,15 @@ static size_t put_event(const struct event_ref *refs, size_t n, struct buffer *o
 	const struct batch *b = refs[0].batch;
 	const struct event *e = event_get(refs[0]);
 	const struct event_extra *x = batch_extra_get(b, e);
+	struct event_place place = event_place(refs[0]);
 	size_t begun = pb_begin(out, 2);
 
 	put_trace_id(out, TRACE_ID, e->trace_id);
 	put_number(out, TYPE, events_type_number(e->type));
 	put_span_id(out, ID1, e->id1);
 	put_span_id(out, ID2, e->id2);
-	put_span_id(out, UNIT, e->unit);
-	put_number(out, SEQ, e->seq);
+	put_span_id(out, UNIT, place.unit);
+	put_number(out, SEQ, place.seq);
 	put_time(out, TIME, e->time_ns);
 	put_time(out, END_TIME, e->end_ns);
 	put_text(out, NAME, b, e->name);

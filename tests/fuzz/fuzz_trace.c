@@ -31,8 +31,6 @@ static void add_row(struct batch *b, const uint8_t *p)
 	e->format = e->type == EVENT_SPAN ? FORMAT_OTLP : FORMAT_NATIVE;
 	e->id1 = p[1] % 16;
 	e->id2 = p[2] % 16;
-	e->unit = p[3] % 4;
-	e->seq = p[4] % 32;
 	e->time_ns = time_from(p[5]);
 	e->end_ns = time_from(p[6]);
 	e->kind = p[7] % 6;
@@ -42,6 +40,7 @@ static void add_row(struct batch *b, const uint8_t *p)
 	e->name = name;
 	e->attrs = (struct attr_range){attrs, (uint32_t)b->attr_n - attrs};
 	e->trace_id.b[0] = 1;
+	batch_place(b, (uint32_t)b->event_n - 1, (struct event_place){p[3] % 4, p[4] % 32});
 }
 
 static struct batch *batch_from(const uint8_t *data, size_t size)

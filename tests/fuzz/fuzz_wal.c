@@ -74,7 +74,8 @@ static int replay(void *context, const struct wal_record *record)
 	if (!batch_check(b))
 		abort();
 	for (size_t i = 0; i < b->event_n; i++)
-		r->sum += batch_text(b, b->events[i].name).n + batch_service(b, &b->events[i]).n;
+		r->sum += batch_text(b, b->events[i].name).n + batch_service(b, &b->events[i]).n +
+			  batch_place_get(b, i).seq;
 	for (size_t i = 0; i < b->attr_n; i++)
 		if (b->attrs[i].type == VALUE_BOOL)
 			r->sum += b->attrs[i].boolean;
@@ -108,8 +109,8 @@ static void records_put(char *p, size_t n)
 
 	for (size_t at = 0; n - at >= sizeof(struct wal_record_header); seq++) {
 		struct wal_record_header h;
-		uint32_t *counts[] = {&h.strings,  &h.text_n,  &h.event_n,    &h.attr_n,
-				      &h.nested_n, &h.extra_n, &h.resource_n, &h.scope_n};
+		uint32_t *counts[] = {&h.strings, &h.text_n,     &h.event_n, &h.attr_n, &h.nested_n,
+				      &h.extra_n, &h.resource_n, &h.scope_n, &h.place_n};
 
 		memcpy(&h, p + at, sizeof(h));
 		memcpy(&h.magic, "CWR1", 4);

@@ -132,13 +132,20 @@ static bool extra_same(struct pair *p, const struct event_extra *x, const struct
 	       attr_same(p, "body", &x->body, &y->body);
 }
 
+static bool place_same(struct pair *p, const struct event *x, const struct event *y)
+{
+	struct event_place a = batch_place_get(p->a, (size_t)(x - p->a->events));
+	struct event_place b = batch_place_get(p->b, (size_t)(y - p->b->events));
+
+	return number_same(p, "unit", a.unit, b.unit) && number_same(p, "seq", a.seq, b.seq);
+}
+
 static bool event_same(struct pair *p, const struct event *x, const struct event *y)
 {
 	return number_same(p, "type", x->type, y->type) &&
 	       (trace_id_eq(x->trace_id, y->trace_id) || differ(p, "trace id")) &&
 	       number_same(p, "id1", x->id1, y->id1) && number_same(p, "id2", x->id2, y->id2) &&
-	       number_same(p, "unit", x->unit, y->unit) && number_same(p, "seq", x->seq, y->seq) &&
-	       text_same(p, "name", x->name, y->name) &&
+	       place_same(p, x, y) && text_same(p, "name", x->name, y->name) &&
 	       number_same(p, "time", x->time_ns, y->time_ns) &&
 	       number_same(p, "end", x->end_ns, y->end_ns) &&
 	       number_same(p, "flags", x->flags, y->flags) &&

@@ -355,14 +355,15 @@ static void add(struct maker *m, struct event e, struct event_extra x, uint32_t 
 static void add_event(struct maker *m, uint32_t r, uint32_t s)
 {
 	struct event_extra x;
+	struct event_place place;
 	struct event e = row(m, &x);
 
 	e.type = (uint8_t)rng_below(m->rng, EVENT_TYPES);
 	e.format = (uint8_t)rng_below(m->rng, FORMAT_NATIVE + 1);
 	e.bits = (uint16_t)rng_below(m->rng, 8);
 	e.id2 = id(m);
-	e.unit = id_or_none(m);
-	e.seq = number(m);
+	place.unit = id_or_none(m);
+	place.seq = number(m);
 	e.end_ns = number(m);
 	e.kind = (int32_t)number(m);
 	e.status = (int32_t)few(m);
@@ -381,6 +382,7 @@ static void add_event(struct maker *m, uint32_t r, uint32_t s)
 	if ((e.type == EVENT_LOG || e.type == EVENT_COUNTER) && one_in(m, 2))
 		e.id1 = e.id2 = 0;
 	add(m, e, x, r, s);
+	batch_place(m->b, (uint32_t)m->b->event_n - 1, place);
 }
 
 static void add_log(struct maker *m, uint32_t r, uint32_t s)

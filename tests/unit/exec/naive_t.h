@@ -74,6 +74,11 @@ static inline uint32_t naive_find(const struct naive_trace *t, uint64_t id)
 	return NO_SPAN;
 }
 
+static inline struct event_place naive_place(const struct naive_trace *t, const struct event *e)
+{
+	return batch_place_get(t->b, (size_t)(e - t->b->events));
+}
+
 static inline uint64_t naive_thread(const struct naive_trace *t, uint32_t span)
 {
 	const struct attr *a =
@@ -108,9 +113,12 @@ static inline bool naive_after(const struct naive_trace *t, uint32_t child, uint
 
 	if (c->event->resource != p->event->resource)
 		return false;
-	if (c->event->unit && p->end && c->event->unit == p->end->unit && c->event->seq &&
-	    p->end->seq)
-		return c->event->seq > p->end->seq;
+	if (p->end) {
+		struct event_place begin = naive_place(t, c->event), end = naive_place(t, p->end);
+
+		if (begin.unit && begin.unit == end.unit && begin.seq && end.seq)
+			return begin.seq > end.seq;
+	}
 	return c->begin_ns > p->end_ns;
 }
 
@@ -148,9 +156,9 @@ static inline uint64_t naive_seq(const struct naive_trace *t, uint32_t node, uin
 	if (node >= 2 * t->n)
 		return 0;
 	s = &t->spans[node / 2];
-	if (s->event->type != EVENT_BEGIN || s->event->unit != unit)
+	if (s->event->type != EVENT_BEGIN || naive_place(t, s->event).unit != unit)
 		return 0;
-	return node % 2 == 0 ? s->event->seq : s->end->seq;
+	return naive_place(t, node % 2 == 0 ? s->event : s->end).seq;
 }
 
 /* The unit of spans without one: process, thread and parent. */
@@ -169,7 +177,7 @@ static inline void naive_units(struct naive_trace *t)
 			const struct naive_span *x = &t->spans[i], *y = &t->spans[k];
 
 			if (x->event->type == EVENT_BEGIN) {
-				uint64_t unit = x->event->unit;
+				uint64_t unit = naive_place(t, x->event).unit;
 
 				for (uint32_t a = 0; a < 4; a++) {
 					uint32_t from = 2 * i + a / 2, to = 2 * k + a % 2;

@@ -138,6 +138,7 @@ static inline void query_t_row(struct batch *b, struct slice rest)
 {
 	struct slice type = slice_cut(&rest, ' '), who = SLICE(""), name = SLICE("");
 	struct event e = {.format = FORMAT_NATIVE};
+	struct event_place place = {0};
 	int64_t value = 0;
 
 	e.trace_id = trace_of((uint32_t)query_t_u64(&rest));
@@ -164,7 +165,7 @@ static inline void query_t_row(struct batch *b, struct slice rest)
 		e.id2 = query_t_u64(&rest);
 	} else if (slice_eq(type, SLICE("unit"))) {
 		e.type = EVENT_UNIT;
-		e.id1 = e.unit = query_t_u64(&rest);
+		e.id1 = place.unit = query_t_u64(&rest);
 		e.id2 = query_t_u64(&rest);
 		who = slice_cut(&rest, ' ');
 		name = slice_cut(&rest, ' ');
@@ -174,22 +175,22 @@ static inline void query_t_row(struct batch *b, struct slice rest)
 		e.id2 = query_t_u64(&rest);
 		who = slice_cut(&rest, ' ');
 		name = slice_cut(&rest, ' ');
-		e.unit = query_t_u64(&rest);
+		place.unit = query_t_u64(&rest);
 		e.time_ns = QUERY_T0 + query_t_u64(&rest);
-		e.seq = query_t_u64(&rest);
+		place.seq = query_t_u64(&rest);
 	} else if (slice_eq(type, SLICE("end"))) {
 		e.type = EVENT_END;
 		e.id1 = query_t_u64(&rest);
-		e.unit = query_t_u64(&rest);
+		place.unit = query_t_u64(&rest);
 		e.time_ns = QUERY_T0 + query_t_u64(&rest);
-		e.seq = query_t_u64(&rest);
+		place.seq = query_t_u64(&rest);
 	} else if (slice_eq(type, SLICE("at"))) {
 		e.type = EVENT_POINT;
 		e.id1 = query_t_u64(&rest);
-		e.unit = query_t_u64(&rest);
+		place.unit = query_t_u64(&rest);
 		name = slice_cut(&rest, ' ');
 		e.time_ns = QUERY_T0 + query_t_u64(&rest);
-		e.seq = query_t_u64(&rest);
+		place.seq = query_t_u64(&rest);
 	} else if (slice_eq(type, SLICE("edge"))) {
 		e.type = EVENT_EDGE;
 		e.id1 = query_t_u64(&rest);
@@ -215,6 +216,7 @@ static inline void query_t_row(struct batch *b, struct slice rest)
 		e.resource = query_t_resource(b, who);
 	e.name = batch_string(b, name);
 	*batch_event(b) = e;
+	batch_place(b, (uint32_t)b->event_n - 1, place);
 	query_t_attrs(b, rest, (uint32_t)b->event_n - 1);
 	if (e.type == EVENT_LINK)
 		batch_extra(b, (uint32_t)b->event_n - 1)->link_trace = e.trace_id;

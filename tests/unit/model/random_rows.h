@@ -48,6 +48,8 @@ static inline void random_row(struct rng *rng, struct batch *b, enum random_tast
 	enum event_type type = random_type(rng, taste);
 	span_id_t id1 = 1 + rng_below(rng, ids), id2 = rng_below(rng, ids + 2);
 	uint32_t where = process[rng_below(rng, 3)];
+	span_id_t unit = 0;
+	uint64_t seq = 0;
 	struct event *e;
 	uint32_t name;
 
@@ -64,9 +66,10 @@ static inline void random_row(struct rng *rng, struct batch *b, enum random_tast
 	if (type == EVENT_SPAN || type == EVENT_BEGIN)
 		e->kind = (int32_t)rng_below(rng, 6);
 	if (type != EVENT_SPAN && rng_below(rng, 3))
-		e->unit = taste == RANDOM_NATIVE ? 200 + id1 % 2 : 200 + rng_below(rng, 3);
+		unit = taste == RANDOM_NATIVE ? 200 + id1 % 2 : 200 + rng_below(rng, 3);
 	if (type != EVENT_SPAN && taste == RANDOM_ANYTHING && rng_below(rng, 3))
-		e->seq = rng_below(rng, 20);
+		seq = rng_below(rng, 20);
+	rows_place(b, unit, seq);
 	if (taste == RANDOM_ANYTHING && rng_below(rng, 10) == 0)
 		e->bits = EVENT_SHARED;
 	if (taste == RANDOM_ANYTHING && rng_below(rng, 30) == 0)

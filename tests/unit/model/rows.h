@@ -77,6 +77,12 @@ static inline void rows_attr(struct batch *b, const char *key, const char *value
 	e->attrs.count++;
 }
 
+/* The newest event happened here. */
+static inline void rows_place(struct batch *b, span_id_t unit, uint64_t seq)
+{
+	batch_place(b, (uint32_t)b->event_n - 1, (struct event_place){unit, seq});
+}
+
 /* The trace of these batches, rows shuffled unless seed is 0.  Checked.  The batches must live. */
 static inline struct trace *rows_build(struct batch **batches, size_t n, unsigned flags,
 				       uint64_t seed)

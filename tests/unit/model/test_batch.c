@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/blocks.h"
-#include "model/batch.h"
+#include "model/batch_copy.h"
 
 static void keys_and_types_do_not_touch_each_other(void **state)
 {
@@ -66,12 +66,138 @@ static void arrays_of_a_block_begin_at_multiples_of_8(void **state)
 	blocks_close(blocks);
 }
 
+/* Of the rows behind the fifth every third has a place, and every sixth only half of one. */
+static struct event_place place_told(size_t i)
+{
+	if (i < 5 || i % 3 != 2)
+		return (struct event_place){0, 0};
+	return (struct event_place){i % 2 ? 100 + i : 0, 1000 + i};
+}
+
+static struct batch *placed_batch(size_t n)
+{
+	struct batch *b = batch_new(0);
+
+	batch_resource(b);
+	batch_scope(b);
+	for (size_t i = 0; i < n; i++) {
+		batch_event(b)->id1 = i + 1;
+		batch_place(b, (uint32_t)i, place_told(i));
+	}
+	return b;
+}
+
+static void assert_placed(const struct batch *b, size_t n)
+{
+	assert_int_equal(b->event_n, n);
+	for (size_t i = 0; i < n; i++) {
+		struct event_place place = event_place((struct event_ref){b, (uint32_t)i});
+
+		assert_int_equal(b->events[i].id1, i + 1);
+		assert_int_equal(place.unit, place_told(i).unit);
+		assert_int_equal(place.seq, place_told(i).seq);
+	}
+}
+
+static void places_are_kept_while_built_and_sealed(void **state)
+{
+	static const size_t counts[] = {0, 5, 6, 8, 1000};
+	struct blocks *blocks = blocks_new();
+
+	for (size_t k = 0; k < ARRAY_SIZE(counts) * 2; k++) {
+		size_t n = counts[k / 2];
+		struct batch *b = placed_batch(n);
+
+		assert_placed(b, n);
+		assert_int_equal(k % 2 ? batch_seal_in(b, blocks) : batch_seal(b), 0);
+		assert_true(batch_check(b));
+		assert_placed(b, n);
+		assert_int_equal(b->place_n, n > 5 ? n : 0);
+		assert_true(batch_bytes(b) >= b->place_n * sizeof(*b->places));
+		if (k % 2)
+			assert_int_equal((uintptr_t)b->attrs - (uintptr_t)b->events,
+					 b->event_n * sizeof(struct event) +
+						 b->place_n * sizeof(struct event_place));
+		batch_unref(b);
+	}
+	blocks_close(blocks);
+}
+
+static void a_row_taken_back_leaves_no_place(void **state)
+{
+	struct batch *b = placed_batch(9);
+	struct batch_mark mark = batch_mark(b);
+
+	for (uint32_t i = 9; i < 13; i++) {
+		batch_event(b);
+		batch_place(b, i, (struct event_place){1, 2});
+	}
+	batch_rewind(b, mark);
+	batch_event(b)->id1 = 10;
+	assert_placed(b, 10);
+	mark.event_n = 4;
+	batch_rewind(b, mark);
+	batch_event(b)->id1 = 5;
+	assert_int_equal(batch_seal(b), 0);
+	assert_placed(b, 5);
+	batch_unref(b);
+}
+
+static void a_place_can_be_taken_back(void **state)
+{
+	struct batch *b = placed_batch(6);
+
+	batch_place(b, 5, (struct event_place){0, 0});
+	assert_int_equal(batch_place_get(b, 5).seq, 0);
+	assert_int_equal(batch_place_get(b, 5).unit, 0);
+	assert_int_equal(batch_seal(b), 0);
+	assert_true(batch_check(b));
+	batch_unref(b);
+}
+
+static void places_are_none_or_one_a_row(void **state)
+{
+	struct batch *b = placed_batch(8);
+
+	assert_int_equal(batch_seal(b), 0);
+	b->place_n = 7;
+	assert_false(batch_check(b));
+	b->place_n = 9;
+	assert_false(batch_check(b));
+	b->place_n = 8;
+	assert_true(batch_check(b));
+	b->place_n = 0;
+	assert_true(batch_check(b));
+	batch_unref(b);
+}
+
+static void copies_of_rows_have_their_places(void **state)
+{
+	struct batch *from = placed_batch(20), *to = batch_new(0);
+	struct batch_copy copy;
+
+	assert_int_equal(batch_seal(from), 0);
+	batch_copy_init(&copy, to);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(batch_copy_event(&copy, (struct event_ref){from, i}), i);
+	assert_int_equal(batch_seal(to), 0);
+	assert_placed(to, 20);
+	batch_copy_done(&copy);
+	batch_unref(to);
+	batch_unref(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_and_types_do_not_touch_each_other),
 		cmocka_unit_test(more_strings_than_keys_can_name_are_refused),
 		cmocka_unit_test(arrays_of_a_block_begin_at_multiples_of_8),
+		cmocka_unit_test(places_are_kept_while_built_and_sealed),
+		cmocka_unit_test(a_row_taken_back_leaves_no_place),
+		cmocka_unit_test(a_place_can_be_taken_back),
+		cmocka_unit_test(places_are_none_or_one_a_row),
+		cmocka_unit_test(copies_of_rows_have_their_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

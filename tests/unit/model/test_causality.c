@@ -89,34 +89,36 @@ static struct spot spot_of(const struct trace *t, uint32_t node)
 {
 	const struct trace_block *b;
 	const struct event *e;
+	struct event_place place;
 	struct spot s = {0};
 
 	if (node >= 2 * t->block_n) {
 		const struct trace_point *p = &t->points[node - 2 * t->block_n];
 
 		e = trace_row(t, p->row);
-		return (struct spot){p->unit, e->seq, p->time_ns,
+		place = trace_row_place(t, p->row);
+		return (struct spot){p->unit, place.seq, p->time_ns,
 				     p->unit != TRACE_NONE &&
-					     (!(p->repairs & REPAIR_TIME_RANGE) || e->seq),
+					     (!(p->repairs & REPAIR_TIME_RANGE) || place.seq),
 				     e->type == EVENT_EDGE};
 	}
 	b = &t->blocks[node / 2];
 	s.unit = b->unit;
 	if (node % 2 == 0) {
-		e = trace_row(t, b->row);
-		s.seq = e->seq;
+		s.seq = trace_row_place(t, b->row).seq;
 		s.time = b->begin_ns;
-		s.placed = said(e->time_ns) >= 0 || e->seq;
+		s.placed = said(trace_row(t, b->row)->time_ns) >= 0 || s.seq;
 		s.foreign = b->repairs & REPAIR_MISSING_BEGIN;
 	} else if (b->bits & BLOCK_IMPLIED) {
 		s.time = b->end_ns;
 		s.placed = s.foreign = true;
 	} else if (b->end_row != TRACE_NONE) {
 		e = trace_row(t, b->end_row);
-		s.seq = e->seq;
+		place = trace_row_place(t, b->end_row);
+		s.seq = place.seq;
 		s.time = b->end_ns;
-		s.placed = (said(e->time_ns) >= 0 || e->seq) &&
-			   (e->unit == 0 || e->unit == t->units[b->unit].id);
+		s.placed = (said(e->time_ns) >= 0 || place.seq) &&
+			   (place.unit == 0 || place.unit == t->units[b->unit].id);
 	}
 	return s;
 }
@@ -412,15 +414,13 @@ static void units_follow_sequence_numbers_not_clocks(void **state)
 	_cleanup_(batch_unrefp)
 	struct batch *b = rows_new();
 	uint32_t p = rows_process(b, "a", NULL);
-	struct event *e;
 	struct trace *t;
 	bool clock;
 
 	for (span_id_t id = 1; id <= 3; id++)
 		for (int end = 0; end < 2; end++) { /* all at one time */
-			e = rows_add(b, end ? EVENT_END : EVENT_BEGIN, id, 0, 10, p);
-			e->unit = 9;
-			e->seq = 2 * (4 - id) + (uint64_t)end;
+			rows_add(b, end ? EVENT_END : EVENT_BEGIN, id, 0, 10, p);
+			rows_place(b, 9, 2 * (4 - id) + (uint64_t)end);
 		}
 	t = rows_trace(b);
 	assert_true(before(t, POS_END, 3, POS_BEGIN, 2, &clock));

@@ -135,8 +135,10 @@ static void waiting_for_queues_and_locks_is_told(void **state)
 	uint32_t p = rows_process(b, "a", NULL);
 
 	for (span_id_t i = 1; i <= 2; i++) {
-		rows_add(b, EVENT_BEGIN, i, i - 1, i == 1 ? 0 : 30, p)->unit = i;
-		rows_add(b, EVENT_END, i, 0, i == 1 ? 25 : 100, p)->unit = i;
+		rows_add(b, EVENT_BEGIN, i, i - 1, i == 1 ? 0 : 30, p);
+		rows_place(b, i, 0);
+		rows_add(b, EVENT_END, i, 0, i == 1 ? 25 : 100, p);
+		rows_place(b, i, 0);
 	}
 	rows_add(b, EVENT_ENQUEUE, 1, 70, 10, p);
 	rows_add(b, EVENT_DEQUEUE, 2, 70, 30, p);
@@ -150,8 +152,10 @@ static void idle_units_are_idle(void **state)
 	uint32_t p = rows_process(b, "a", NULL);
 
 	for (span_id_t i = 1; i <= 2; i++) {
-		rows_add(b, EVENT_BEGIN, i, 0, i == 1 ? 0 : 60, p)->unit = 7;
-		rows_add(b, EVENT_END, i, 0, i == 1 ? 20 : 100, p)->unit = 7;
+		rows_add(b, EVENT_BEGIN, i, 0, i == 1 ? 0 : 60, p);
+		rows_place(b, 7, 0);
+		rows_add(b, EVENT_END, i, 0, i == 1 ? 20 : 100, p);
+		rows_place(b, 7, 0);
 	}
 	assert_whole(b, "1:self 0-20, 2:idle 20-60, 2:self 60-100");
 }
@@ -517,8 +521,10 @@ static void a_long_unit_has_a_path(void **state)
 	struct trace *t;
 
 	for (span_id_t i = 1; i <= N; i++) {
-		rows_add(b, EVENT_BEGIN, i, 0, 10 * (int64_t)i, p)->unit = 7;
-		rows_add(b, EVENT_END, i, 0, 10 * (int64_t)i + 5, p)->unit = 7;
+		rows_add(b, EVENT_BEGIN, i, 0, 10 * (int64_t)i, p);
+		rows_place(b, 7, 0);
+		rows_add(b, EVENT_END, i, 0, 10 * (int64_t)i + 5, p);
+		rows_place(b, 7, 0);
 	}
 	t = rows_trace(b);
 	assert_int_equal(critical_path_whole(t, &path), 0);

@@ -115,9 +115,11 @@ static struct batch *tell(const struct generation *g)
 	struct batch *b = rows_new();
 	uint32_t client = rows_process(b, "client", NULL), server = rows_process(b, "server", NULL);
 
-	for (const struct told *row = g->rows; row->id1 != 0; row++)
-		rows_add(b, row->type, row->id1, row->id2, row->time, row->server ? server : client)
-			->unit = row->unit;
+	for (const struct told *row = g->rows; row->id1 != 0; row++) {
+		rows_add(b, row->type, row->id1, row->id2, row->time,
+			 row->server ? server : client);
+		rows_place(b, row->unit, 0);
+	}
 	return b;
 }
 
@@ -317,8 +319,10 @@ static void queues_and_locks_are_edges_with_the_time_waited(void **state)
 	struct trace *t;
 
 	for (span_id_t i = A; i <= B; i++) {
-		rows_add(b, EVENT_BEGIN, i, 0, 0, p)->unit = i;
-		rows_add(b, EVENT_END, i, 0, 100, p)->unit = i;
+		rows_add(b, EVENT_BEGIN, i, 0, 0, p);
+		rows_place(b, i, 0);
+		rows_add(b, EVENT_END, i, 0, 100, p);
+		rows_place(b, i, 0);
 	}
 	rows_add(b, EVENT_ENQUEUE, A, 70, 10, p);
 	rows_add(b, EVENT_DEQUEUE, B, 70, 25, p);

@@ -70,11 +70,10 @@ static struct batch *golden_batch(int k)
 	span_add(b, 40 + (uint32_t)k, 1, 0, UINT64_MAX, UINT64_MAX); /* the end of time */
 	*batch_event(b) = (struct event){.trace_id = trace_of(50),
 					 .id1 = 5,
-					 .unit = 8,
-					 .seq = (uint64_t)k,
 					 .time_ns = 1700000000000000000 + (uint64_t)k,
 					 .type = k % 2 ? EVENT_END : EVENT_BEGIN,
 					 .format = FORMAT_NATIVE};
+	batch_place(b, (uint32_t)b->event_n - 1, (struct event_place){8, (uint64_t)k});
 	return sealed(b);
 }
 

@@ -324,7 +324,7 @@ static void several_threads_append_while_another_retires(void **state)
 		assert_true(seen[i]);
 }
 
-/* What the golden log holds: every kind of value, a point, a link, an extra. */
+/* What the golden log holds: every kind of value, a point, a link, an extra, a place. */
 static struct batch *golden_batch(void)
 {
 	struct batch *b = batch_new(0);
@@ -365,6 +365,7 @@ static struct batch *golden_batch(void)
 	e = batch_event(b);
 	*e = b->events[1];
 	e->type = EVENT_LINK;
+	batch_place(b, 1, (struct event_place){0x77, 5});
 	batch_extra(b, 2)->link_trace = (struct trace_id){{0xff}};
 	b->owner = batch_string(b, SLICE("local"));
 	b->received_ns = 1700000000000002000;

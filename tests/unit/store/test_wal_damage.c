@@ -365,6 +365,66 @@ static void large_files_are_read_ahead_and_judged_alike(void **state)
 	files_done(&f);
 }
 
+/* The file with one record of n events, with so many places instead of n, and lengths and checks
+ * put right: offsets are those of docs/format/wal.md. */
+static size_t with_places(const char *from, size_t size, uint32_t places, char *to)
+{
+	char *record = to + 64, *payload = record + 136;
+	uint64_t bytes, seed, number, check;
+	uint32_t n, low;
+	size_t old, now = places * sizeof(struct event_place), at;
+
+	memcpy(&n, from + 64 + 100, 4);
+	at = n * sizeof(struct event);
+	old = n * sizeof(struct event_place);
+	memset(to, 0, size + now);
+	memcpy(to, from, 64 + 136 + at + MIN(old, now));
+	memcpy(payload + at + now, from + 64 + 136 + at + old, size - 64 - 136 - at - old);
+	memcpy(&bytes, record + 16, 8);
+	bytes = bytes - old + now;
+	memcpy(record + 16, &bytes, 8);
+	memcpy(record + 124, &places, 4);
+	check = XXH3_64bits(payload, bytes - 136);
+	memcpy(record + 8, &check, 8);
+	memcpy(&number, to + 16, 8);
+	memcpy(&seed, to + 32, 8);
+	low = (uint32_t)XXH3_64bits_withSeed(record + 8, 128, seed ^ number);
+	memcpy(record + 4, &low, 4);
+	return size - old + now;
+}
+
+static void places_are_none_or_as_many_as_events(void **state)
+{
+	static const uint32_t counts[] = {0, 1, 19, 20, 21, 40};
+	struct log *l = *state;
+	struct files f;
+	uint32_t n;
+
+	assert_int_equal(log_open(l), 0);
+	assert_int_equal(log_put(l, 1, 20, NULL), 0);
+	log_close(l);
+	files_load(l, &f);
+	assert_int_equal(f.n, 1);
+	memcpy(&n, f.bytes[0] + 64 + 124, 4);
+	assert_int_equal(n, 20);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		_cleanup_(freep)
+		char *bytes = malloc(f.sizes[0] + 40 * sizeof(struct event_place));
+		bool good = counts[i] == 0 || counts[i] == n;
+
+		assert_non_null(bytes);
+		files_restore(l, &f);
+		put_file(f.paths[0], bytes, with_places(f.bytes[0], f.sizes[0], counts[i], bytes));
+		assert_int_equal(log_open(l), 0);
+		assert_int_equal(l->read_n, good);
+		assert_int_equal(l->cut, !good);
+		if (counts[i] == n)
+			log_assert_read(l, 0, 1, 20);
+		log_close(l);
+	}
+	files_done(&f);
+}
+
 #define LOG(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -379,6 +439,7 @@ int main(void)
 		LOG(a_newer_version_stops_the_opening),
 		LOG(checking_changes_nothing),
 		LOG(large_files_are_read_ahead_and_judged_alike),
+		LOG(places_are_none_or_as_many_as_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,12 @@ static void every_difference_is_seen(void **state)
 		case 11:
 			b->attrs[b->resources[e->resource].attrs.first].string = e->name;
 			break;
+		case 12:
+			batch_place(b, 0, (struct event_place){.unit = 1});
+			break;
+		case 13:
+			batch_place(b, 0, (struct event_place){.seq = 1});
+			break;
 		default:
 			return;
 		}

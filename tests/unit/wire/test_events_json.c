@@ -56,8 +56,8 @@ static void the_example_of_the_documentation_is_understood(void **state)
 	assert_int_equal(b->events[0].type, EVENT_UNIT);
 	assert_int_equal(b->events[1].type, EVENT_BEGIN);
 	assert_int_equal(b->events[1].id1, 0xa1);
-	assert_int_equal(b->events[1].unit, 0xf1);
-	assert_int_equal(b->events[1].seq, 1);
+	assert_int_equal(batch_place_get(b, 1).unit, 0xf1);
+	assert_int_equal(batch_place_get(b, 1).seq, 1);
 	assert_true(b->events[1].time_ns == 1763200000000000000ULL);
 	assert_int_equal(b->events[1].format, FORMAT_NATIVE);
 	assert_text(batch_service(b, &b->events[1]), "shop");
