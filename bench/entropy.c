@@ -273,6 +273,7 @@ static bool is_decimal(struct slice s, int64_t *ret_number)
 
 static uint64_t nested_hash(const struct batch *b, const struct attr *a, int depth)
 {
+	struct value_range children = attr_children(b, a);
 	uint64_t hash = a->type;
 
 	if (depth > 8)
@@ -281,10 +282,10 @@ static uint64_t nested_hash(const struct batch *b, const struct attr *a, int dep
 		struct slice s = batch_text(b, a->type == VALUE_STRING ? a->string : 0);
 
 		return a->type == VALUE_STRING ? hash_bytes(s.p, s.n, hash)
-					       : hash_u64(a->bits, hash);
+					       : hash_u64(attr_bits(b, a), hash);
 	}
-	for (uint32_t i = 0; i < a->children.count; i++)
-		hash = hash_u64(nested_hash(b, &b->nested[a->children.first + i], depth + 1), hash);
+	for (uint32_t i = 0; i < children.count; i++)
+		hash = hash_u64(nested_hash(b, &b->nested[children.first + i], depth + 1), hash);
 	return hash;
 }
 
@@ -307,8 +308,8 @@ static void add_attribute(struct entropy *e, const struct batch *b, const struct
 		value = template_of(e, near, s);
 		c = &e->columns[place]; /* the array may have moved */
 	} else if (a->type == VALUE_INT) {
-		number = a->integer;
-		value = hash_u64(a->bits, VALUE_INT);
+		number = attr_integer(b, a);
+		value = hash_u64(attr_bits(b, a), VALUE_INT);
 		c->numbers = true;
 	} else {
 		value = nested_hash(b, a, 0);

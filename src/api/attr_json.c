@@ -15,21 +15,25 @@ static const char *const type_names[] = {
 /* Decoders refuse values nested deeper than DECODE_DEPTH_MAX, so this ends. */
 void attr_json_value(struct json_writer *w, const struct batch *b, const struct attr *a)
 {
+	struct value_range children = attr_children(b, a);
+	int64_t integer;
+
 	switch (a->type) {
 	case VALUE_STRING:
 		json_put_string(w, batch_text(b, a->string));
 		break;
 	case VALUE_BOOL:
-		json_put_bool(w, a->boolean);
+		json_put_bool(w, a->word);
 		break;
 	case VALUE_INT:
-		if (a->integer > -SAFE_INTEGER && a->integer < SAFE_INTEGER)
-			json_put_i64(w, a->integer);
+		integer = attr_integer(b, a);
+		if (integer > -SAFE_INTEGER && integer < SAFE_INTEGER)
+			json_put_i64(w, integer);
 		else
-			json_put_i64_text(w, a->integer);
+			json_put_i64_text(w, integer);
 		break;
 	case VALUE_DOUBLE:
-		json_put_double(w, a->number);
+		json_put_double(w, attr_number(b, a));
 		break;
 	case VALUE_BYTES:
 	case VALUE_RAW:
@@ -38,14 +42,14 @@ void attr_json_value(struct json_writer *w, const struct batch *b, const struct 
 		break;
 	case VALUE_ARRAY:
 		json_begin_array(w);
-		for (uint32_t i = 0; i < a->children.count; i++)
-			attr_json_value(w, b, &b->nested[a->children.first + i]);
+		for (uint32_t i = 0; i < children.count; i++)
+			attr_json_value(w, b, &b->nested[children.first + i]);
 		json_end_array(w);
 		break;
 	case VALUE_KVLIST:
 		json_begin_array(w);
-		for (uint32_t i = 0; i < a->children.count; i++)
-			attr_json(w, b, &b->nested[a->children.first + i]);
+		for (uint32_t i = 0; i < children.count; i++)
+			attr_json(w, b, &b->nested[children.first + i]);
 		json_end_array(w);
 		break;
 	default:

@@ -233,24 +233,26 @@ static void put_links(struct view *v, uint32_t block)
 
 static void put_value(struct buffer *out, const struct batch *b, const struct attr *a)
 {
+	struct value_range children = attr_children(b, a);
+
 	switch (a->type) {
 	case VALUE_STRING:
 		buffer_slice(out, batch_text(b, a->string));
 		break;
 	case VALUE_BOOL:
-		buffer_text(out, a->boolean ? "true" : "false");
+		buffer_text(out, a->word ? "true" : "false");
 		break;
 	case VALUE_INT:
-		buffer_printf(out, "%" PRId64, a->integer);
+		buffer_printf(out, "%" PRId64, attr_integer(b, a));
 		break;
 	case VALUE_DOUBLE:
-		buffer_printf(out, "%g", a->number);
+		buffer_printf(out, "%g", attr_number(b, a));
 		break;
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
 		buffer_byte(out, a->type == VALUE_ARRAY ? '[' : '{');
-		for (uint32_t i = 0; i < a->children.count && out->n < VALUE_COLUMNS * 4; i++) {
-			const struct attr *child = &b->nested[a->children.first + i];
+		for (uint32_t i = 0; i < children.count && out->n < VALUE_COLUMNS * 4; i++) {
+			const struct attr *child = &b->nested[children.first + i];
 
 			if (i)
 				buffer_text(out, ", ");

@@ -40,13 +40,14 @@ static struct value value_at(const struct batch *b, const struct attr *a, struct
 static struct value nested(const struct batch *b, const struct attr *a, struct arena *arena,
 			   int depth)
 {
-	uint32_t n = MIN(a->children.count, (uint32_t)ATTR_LIST_MOST);
+	struct value_range children = attr_children(b, a);
+	uint32_t n = MIN(children.count, (uint32_t)ATTR_LIST_MOST);
 	struct value *list = depth < DEPTH_MOST ? arena_zalloc(arena, n + 1, sizeof(*list)) : NULL;
 
 	if (!list)
 		return value_nil();
 	for (uint32_t i = 0; i < n; i++) {
-		const struct attr *child = &b->nested[a->children.first + i];
+		const struct attr *child = &b->nested[children.first + i];
 
 		list[i] = value_at(b, child, arena, depth + 1);
 		if (a->type == VALUE_KVLIST)
@@ -73,7 +74,7 @@ static struct value value_at(const struct batch *b, const struct attr *a, struct
 	case VALUE_KVLIST:
 		return nested(b, a, arena, depth);
 	default:
-		return bits_value(a->type, a->bits);
+		return bits_value(a->type, attr_bits(b, a));
 	}
 }
 

@@ -20,8 +20,8 @@
 /* A field added to one of these must be looked at here: is it text that is to be copied? */
 _Static_assert(sizeof(struct event) == 88, "copy_event() knows every field");
 _Static_assert(sizeof(struct event_place) == 16, "copy_event() knows every field");
-_Static_assert(sizeof(struct event_extra) == 72, "copy_extra() knows every field");
-_Static_assert(sizeof(struct resource) == 36, "copy_resources() knows every field");
+_Static_assert(sizeof(struct event_extra) == 64, "copy_extra() knows every field");
+_Static_assert(sizeof(struct resource) == 32, "copy_resources() knows every field");
 _Static_assert(sizeof(struct scope) == 32, "copy_scopes() knows every field");
 
 struct copy {
@@ -43,6 +43,7 @@ static void copy_done(struct copy *c)
 /* Nested values as bytes: type, length or number, content; so that different values differ. */
 static int flatten(struct copy *c, const struct attr *a, int depth)
 {
+	struct value_range children = attr_children(c->from, a);
 	char scalar[REDACT_SCALAR_CHARS];
 	struct slice text;
 
@@ -55,9 +56,9 @@ static int flatten(struct copy *c, const struct attr *a, int depth)
 		buffer_slice(&c->m.scratch, text);
 		return 0;
 	}
-	buffer_printf(&c->m.scratch, "%" PRIu32 ":", a->children.count);
-	for (uint32_t i = 0; i < a->children.count; i++) {
-		const struct attr *child = &c->from->nested[a->children.first + i];
+	buffer_printf(&c->m.scratch, "%" PRIu32 ":", children.count);
+	for (uint32_t i = 0; i < children.count; i++) {
+		const struct attr *child = &c->from->nested[children.first + i];
 		struct slice key = batch_text(c->from, child->key);
 		int r;
 
@@ -105,7 +106,6 @@ static int hash_value(struct copy *c, const struct attr *a, struct attr *out)
 	if (r < 0)
 		return r;
 	out->type = VALUE_STRING;
-	out->bits = 0;
 	out->string = batch_string(c->to, slice_of(text, sizeof(text)));
 	c->count->hashed++;
 	return 0;
@@ -133,14 +133,15 @@ static int copy_value(struct copy *c, const struct attr *a, struct scan scan, st
 /* The children that stay lie side by side; the places of the others remain empty at the end. */
 static int copy_children(struct copy *c, const struct attr *a, struct scan scan, struct attr *out)
 {
-	uint32_t first = batch_nested(c->to, a->children.count), kept = 0;
+	struct value_range children = attr_children(c->from, a);
+	uint32_t first = batch_nested(c->to, children.count), kept = 0;
 	size_t path_n = c->m.path.n;
 
 	if (c->to->failed)
 		return c->to->failed;
 	scan.depth++;
-	for (uint32_t i = 0; i < a->children.count; i++) {
-		const struct attr *child = &c->from->nested[a->children.first + i];
+	for (uint32_t i = 0; i < children.count; i++) {
+		const struct attr *child = &c->from->nested[children.first + i];
 		struct attr copied;
 		int r;
 
@@ -156,7 +157,7 @@ static int copy_children(struct copy *c, const struct attr *a, struct scan scan,
 		if (r > 0)
 			c->to->nested[first + kept++] = copied;
 	}
-	out->children = (struct value_range){first, kept};
+	out->word = batch_list(c->to, a->type, (struct value_range){first, kept}).word;
 	return 1;
 }
 
@@ -170,17 +171,17 @@ static int copy_ruled(struct copy *c, const struct attr *a, const struct redact_
 		c->count->dropped++;
 		return 0;
 	}
-	*out = (struct attr){.key = copy_code(c, a->key), .type = a->type, .bits = a->bits};
+	*out = (struct attr){.key = copy_code(c, a->key), .type = a->type};
 	if (rule) {
 		r = hash_value(c, a, out);
 		return r < 0 ? r : 1;
 	}
 	if (redact_nested(a))
 		return copy_children(c, a, scan, out);
-	if (a->type == VALUE_STRING || a->type == VALUE_BYTES || redact_undecoded(a)) {
-		out->bits = 0;
+	if (a->type == VALUE_STRING || a->type == VALUE_BYTES || redact_undecoded(a))
 		out->string = copy_code(c, a->string);
-	}
+	else
+		out->word = batch_word(c->to, attr_bits(c->from, a));
 	return 1;
 }
 

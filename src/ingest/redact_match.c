@@ -44,12 +44,12 @@ struct slice redact_value_text(const struct batch *b, const struct attr *a,
 	case VALUE_RAW_PAIR:
 		return batch_text(b, a->string);
 	case VALUE_BOOL:
-		return a->boolean ? SLICE("true") : SLICE("false");
+		return a->word ? SLICE("true") : SLICE("false");
 	case VALUE_INT:
-		snprintf(scalar, REDACT_SCALAR_CHARS, "%" PRId64, a->integer);
+		snprintf(scalar, REDACT_SCALAR_CHARS, "%" PRId64, attr_integer(b, a));
 		return slice_cstr(scalar);
 	case VALUE_DOUBLE:
-		snprintf(scalar, REDACT_SCALAR_CHARS, "%.17g", a->number);
+		snprintf(scalar, REDACT_SCALAR_CHARS, "%.17g", attr_number(b, a));
 		return slice_cstr(scalar);
 	default:
 		return SLICE("");

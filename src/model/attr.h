@@ -1,14 +1,13 @@
-/* model/attr.h - an attribute: a key and a typed value, 12 bytes, text by dictionary code.
+/* model/attr.h - an attribute: a key and a typed value, 8 bytes, text by dictionary code.
  *
- * Codes, and the ranges of nested values, mean something only together with the batch the attribute
- * lies in (model/batch.h).  All of OTLP's value types are here, nested ones too.
+ * An attribute means something only together with the batch it lies in (model/batch.h).  All of
+ * OTLP's value types are here, nested ones too.
  *
  * There are ten attributes in a span, and they are copied, hashed, written and walked: so the type
- * lies in the word of the key, and values of 8 bytes lie at multiples of 4. */
+ * lies in the word of the key, and what does not fit into 31 bits lies elsewhere in the batch. */
 #ifndef CAUSET_MODEL_ATTR_H
 #define CAUSET_MODEL_ATTR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum value_type {
@@ -36,17 +35,18 @@ struct value_range {
 struct attr {
 	uint32_t type : ATTR_TYPE_BITS; /* enum value_type */
 	uint32_t key : ATTR_KEY_BITS;   /* dictionary code, less than BATCH_STRINGS_MOST */
-	union __attribute__((packed, aligned(4))) {
+	union {
 		uint32_t string; /* STRING, BYTES, RAW, RAW_PAIR: dictionary code */
-		bool boolean;
-		int64_t integer;
-		double number;
-		struct value_range children; /* ARRAY, KVLIST: in batch.nested */
-		uint64_t bits;               /* all of it, for comparison and hashing */
+		uint32_t word;   /* BOOL: 0 or 1; others: attr_bits() in model/batch.h */
 	};
 };
 
-_Static_assert(sizeof(struct attr) == 12, "attributes are the bulk of a batch");
+/* In the word: the rest of it is an index into batch.wides, where the value's 64 bits are.  Values
+ * below it are the word itself.  So dictionary codes are never taken for such an index. */
+#define ATTR_WIDE (1U << 31)
+
+_Static_assert(sizeof(struct attr) == 8, "attributes are the bulk of a batch");
+_Static_assert(ATTR_KEY_BITS < 31, "codes are less than ATTR_WIDE");
 
 /* A run of top-level attributes, in batch.attrs. */
 struct attr_range {

@@ -85,6 +85,7 @@ static void arrays_free(struct batch *b)
 	free(b->places);
 	free(b->attrs);
 	free(b->nested);
+	free(b->wides);
 	free(b->extras);
 	free(b->resources);
 	free(b->scopes);
@@ -143,6 +144,7 @@ int batch_seal(struct batch *b)
 	shrink(&b->places, &b->place_capacity, b->place_n, sizeof(*b->places));
 	shrink(&b->attrs, &b->attr_capacity, b->attr_n, sizeof(*b->attrs));
 	shrink(&b->nested, &b->nested_capacity, b->nested_n, sizeof(*b->nested));
+	shrink(&b->wides, &b->wide_capacity, b->wide_n, sizeof(*b->wides));
 	shrink(&b->extras, &b->extra_capacity, b->extra_n, sizeof(*b->extras));
 	shrink(&b->resources, &b->resource_capacity, b->resource_n, sizeof(*b->resources));
 	shrink(&b->scopes, &b->scope_capacity, b->scope_n, sizeof(*b->scopes));
@@ -158,7 +160,7 @@ size_t batch_arrays_bytes(const struct batch *b)
 {
 	return padded(b->event_n * sizeof(*b->events)) + padded(b->place_n * sizeof(*b->places)) +
 	       padded(b->attr_n * sizeof(*b->attrs)) + padded(b->nested_n * sizeof(*b->nested)) +
-	       padded(b->extra_n * sizeof(*b->extras)) +
+	       padded(b->wide_n * sizeof(*b->wides)) + padded(b->extra_n * sizeof(*b->extras)) +
 	       padded(b->resource_n * sizeof(*b->resources)) +
 	       padded(b->scope_n * sizeof(*b->scopes)) +
 	       padded((b->strings + 1) * sizeof(*b->offset)) + padded(b->text_n);
@@ -191,6 +193,7 @@ int batch_seal_in(struct batch *b, struct blocks *blocks)
 	b->places = move(&at, old.places, b->place_n * sizeof(*b->places));
 	b->attrs = move(&at, old.attrs, b->attr_n * sizeof(*b->attrs));
 	b->nested = move(&at, old.nested, b->nested_n * sizeof(*b->nested));
+	b->wides = move(&at, old.wides, b->wide_n * sizeof(*b->wides));
 	b->extras = move(&at, old.extras, b->extra_n * sizeof(*b->extras));
 	b->resources = move(&at, old.resources, b->resource_n * sizeof(*b->resources));
 	b->scopes = move(&at, old.scopes, b->scope_n * sizeof(*b->scopes));
@@ -200,6 +203,7 @@ int batch_seal_in(struct batch *b, struct blocks *blocks)
 	b->place_capacity = b->place_n;
 	b->attr_capacity = b->attr_n;
 	b->nested_capacity = b->nested_n;
+	b->wide_capacity = b->wide_n;
 	b->extra_capacity = b->extra_n;
 	b->resource_capacity = b->resource_n;
 	b->scope_capacity = b->scope_n;
@@ -216,7 +220,7 @@ size_t batch_bytes(const struct batch *b)
 	return sizeof(*b) + b->text_capacity + b->offset_capacity * sizeof(*b->offset) +
 	       b->event_capacity * sizeof(*b->events) + b->place_capacity * sizeof(*b->places) +
 	       b->attr_capacity * sizeof(*b->attrs) + b->nested_capacity * sizeof(*b->nested) +
-	       b->extra_capacity * sizeof(*b->extras) +
+	       b->wide_capacity * sizeof(*b->wides) + b->extra_capacity * sizeof(*b->extras) +
 	       b->resource_capacity * sizeof(*b->resources) +
 	       b->scope_capacity * sizeof(*b->scopes);
 }
@@ -283,6 +287,24 @@ bool batch_grow_attrs(struct batch *b)
 	return reserve(b, &b->attrs, &b->attr_capacity, b->attr_n + 1, sizeof(*b->attrs));
 }
 
+uint32_t batch_wide(struct batch *b, uint64_t bits)
+{
+	if (b->wide_n == ATTR_WIDE) {
+		fail(b, -E2BIG);
+		return 0;
+	}
+	if (!reserve(b, &b->wides, &b->wide_capacity, b->wide_n + 1, sizeof(*b->wides)))
+		return 0;
+	b->wides[b->wide_n] = bits;
+	return (uint32_t)b->wide_n++ | ATTR_WIDE;
+}
+
+static void attr_add(struct batch *b, struct slice key, struct attr a)
+{
+	a.key = batch_string(b, key);
+	batch_attr(b, a);
+}
+
 void batch_attr_string(struct batch *b, struct slice key, struct slice value)
 {
 	uint32_t code = batch_string(b, key);
@@ -293,20 +315,17 @@ void batch_attr_string(struct batch *b, struct slice key, struct slice value)
 
 void batch_attr_int(struct batch *b, struct slice key, int64_t value)
 {
-	batch_attr(b,
-		   (struct attr){.key = batch_string(b, key), .type = VALUE_INT, .integer = value});
+	attr_add(b, key, batch_int(b, value));
 }
 
 void batch_attr_bool(struct batch *b, struct slice key, bool value)
 {
-	batch_attr(b,
-		   (struct attr){.key = batch_string(b, key), .type = VALUE_BOOL, .bits = value});
+	attr_add(b, key, (struct attr){.type = VALUE_BOOL, .word = value});
 }
 
 void batch_attr_double(struct batch *b, struct slice key, double value)
 {
-	batch_attr(b, (struct attr){
-			      .key = batch_string(b, key), .type = VALUE_DOUBLE, .number = value});
+	attr_add(b, key, batch_double(b, value));
 }
 
 uint32_t batch_nested(struct batch *b, uint32_t count)

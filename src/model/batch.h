@@ -57,6 +57,8 @@ struct batch {
 	size_t attr_n;
 	struct attr *nested; /* children of arrays and kvlists */
 	size_t nested_n;
+	uint64_t *wides; /* values of attributes that do not fit into them */
+	size_t wide_n;
 	struct event_extra *extras; /* [0] is all zero */
 	size_t extra_n;
 	struct resource *resources;
@@ -73,7 +75,7 @@ struct batch {
 
 	/* Only while it is built. */
 	size_t text_capacity, offset_capacity, event_capacity, place_capacity, attr_capacity,
-		nested_capacity, extra_capacity, resource_capacity, scope_capacity;
+		nested_capacity, wide_capacity, extra_capacity, resource_capacity, scope_capacity;
 	struct interner_slot *slots;
 	size_t slot_n; /* a power of two */
 	uint64_t seed;
@@ -82,8 +84,8 @@ struct batch {
 	 * may share, for batches that are loaded as they are … */
 	struct pages *pages;
 	/* … or a block (base/blocks.h) in which they lie in the order of the log's records (events,
-	 * places, attrs, nested, extras, resources, scopes, offset, text), each padded with zeros
-	 * to a multiple of 8. */
+	 * places, attrs, nested, wides, extras, resources, scopes, offset, text), each padded with
+	 * zeros to a multiple of 8. */
 	void *block;
 };
 
@@ -129,6 +131,7 @@ static inline struct slice batch_text(const struct batch *b, uint32_t code)
 uint32_t batch_string_add(struct batch *b, struct slice s, uint32_t hash);
 bool batch_grow_events(struct batch *b);
 bool batch_grow_attrs(struct batch *b);
+uint32_t batch_wide(struct batch *b, uint64_t bits);
 
 /* Are two runs of n bytes equal?  Inline for the short strings that dictionaries are full of: both
  * ends are compared first, as overlapping words, and differ nearly always if anything does. */
@@ -316,6 +319,35 @@ static inline struct attr *batch_attr_next(struct batch *b)
 	return a;
 }
 
+/* The word of an attribute with this value: what attr_bits() gives back. */
+static inline uint32_t batch_word(struct batch *b, uint64_t bits)
+{
+	return __builtin_expect(bits < ATTR_WIDE, 1) ? (uint32_t)bits : batch_wide(b, bits);
+}
+
+/* Values without a key, for attributes in this batch. */
+static inline struct attr batch_int(struct batch *b, int64_t value)
+{
+	return (struct attr){.type = VALUE_INT, .word = batch_word(b, (uint64_t)value)};
+}
+
+static inline struct attr batch_double(struct batch *b, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return (struct attr){.type = VALUE_DOUBLE, .word = batch_word(b, bits)};
+}
+
+/* ARRAY or KVLIST. */
+static inline struct attr batch_list(struct batch *b, enum value_type type,
+				     struct value_range children)
+{
+	uint64_t bits = (uint64_t)children.count << 32 | children.first;
+
+	return (struct attr){.type = type, .word = batch_word(b, bits)};
+}
+
 void batch_attr_string(struct batch *b, struct slice key, struct slice value);
 void batch_attr_int(struct batch *b, struct slice key, int64_t value);
 void batch_attr_bool(struct batch *b, struct slice key, bool value);
@@ -336,7 +368,8 @@ uint32_t batch_resource(struct batch *b);
 uint32_t batch_scope(struct batch *b);
 
 /* Takes events with their places, attributes, nested values, extras, resources and scopes back to
- * an earlier state (for a row that turns out to be unacceptable).  Strings stay. */
+ * an earlier state (for a row that turns out to be unacceptable).  Strings and wide values stay:
+ * decoders remember attributes with them. */
 struct batch_mark {
 	size_t event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
 };
@@ -348,6 +381,36 @@ static inline struct batch_mark batch_mark(const struct batch *b)
 void batch_rewind(struct batch *b, struct batch_mark mark);
 
 /* --- reading --- */
+
+/* The value of an attribute: equal values of a type have equal bits, but for nested ones. */
+static inline uint64_t attr_bits(const struct batch *b, const struct attr *a)
+{
+	return a->word & ATTR_WIDE ? b->wides[a->word - ATTR_WIDE] : a->word;
+}
+
+/* INT */
+static inline int64_t attr_integer(const struct batch *b, const struct attr *a)
+{
+	return (int64_t)attr_bits(b, a);
+}
+
+/* DOUBLE */
+static inline double attr_number(const struct batch *b, const struct attr *a)
+{
+	uint64_t bits = attr_bits(b, a);
+	double number;
+
+	memcpy(&number, &bits, sizeof(number));
+	return number;
+}
+
+/* ARRAY, KVLIST: in b->nested.  Others have none. */
+static inline struct value_range attr_children(const struct batch *b, const struct attr *a)
+{
+	uint64_t bits = a->type == VALUE_ARRAY || a->type == VALUE_KVLIST ? attr_bits(b, a) : 0;
+
+	return (struct value_range){(uint32_t)bits, (uint32_t)(bits >> 32)};
+}
 
 /* The attribute with this key in a range of b->attrs, or NULL.  The last one wins if it stands
  * there twice. */

@@ -9,7 +9,9 @@ static bool range_ok(size_t first, size_t count, size_t n)
 
 static bool attr_ok(const struct batch *b, const struct attr *a)
 {
-	if (a->key >= b->strings)
+	struct value_range children;
+
+	if (a->key >= b->strings || (a->word >= ATTR_WIDE && a->word - ATTR_WIDE >= b->wide_n))
 		return false;
 	switch (a->type) {
 	case VALUE_STRING:
@@ -19,7 +21,8 @@ static bool attr_ok(const struct batch *b, const struct attr *a)
 		return a->string < b->strings;
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
-		return range_ok(a->children.first, a->children.count, b->nested_n);
+		children = attr_children(b, a);
+		return range_ok(children.first, children.count, b->nested_n);
 	default:
 		return a->type <= VALUE_RAW_PAIR;
 	}

@@ -38,10 +38,10 @@ static uint32_t copy_text(struct batch_copy *c, const struct batch *from, uint32
 static struct attr copy_value(struct batch_copy *c, const struct batch *from, const struct attr *a,
 			      unsigned depth)
 {
-	struct attr out = *a;
+	struct attr out = {.key = copy_text(c, from, a->key), .type = a->type};
+	struct value_range children;
 	uint32_t first;
 
-	out.key = copy_text(c, from, a->key);
 	switch (a->type) {
 	case VALUE_STRING:
 	case VALUE_BYTES:
@@ -51,20 +51,23 @@ static struct attr copy_value(struct batch_copy *c, const struct batch *from, co
 		break;
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
-		out.children = (struct value_range){0, 0};
-		if (depth == COPY_DEPTH_MAX || a->children.count == 0)
+		children = attr_children(from, a);
+		if (depth == COPY_DEPTH_MAX || children.count == 0)
 			break;
-		first = batch_nested(c->to, a->children.count);
+		first = batch_nested(c->to, children.count);
 		if (c->to->failed)
 			break;
-		out.children = (struct value_range){first, a->children.count};
-		for (uint32_t i = 0; i < a->children.count && !c->to->failed; i++) {
-			struct attr child = copy_value(
-				c, from, &from->nested[a->children.first + i], depth + 1);
+		out.word = batch_list(c->to, a->type, (struct value_range){first, children.count})
+				   .word;
+		for (uint32_t i = 0; i < children.count && !c->to->failed; i++) {
+			struct attr child =
+				copy_value(c, from, &from->nested[children.first + i], depth + 1);
 
 			c->to->nested[first + i] = child;
 		}
 		break;
+	default:
+		out.word = batch_word(c->to, attr_bits(from, a));
 	}
 	return out;
 }

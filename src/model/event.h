@@ -113,7 +113,6 @@ struct event_extra {
 	struct trace_id link_trace; /* LINK */
 	uint64_t observed_ns;       /* LOG */
 	struct attr body;           /* LOG: its body; COUNTER: its value */
-	uint32_t zero;              /* up to a multiple of 8 */
 };
 
 const char *event_type_name(enum event_type type);

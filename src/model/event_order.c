@@ -17,6 +17,7 @@ static int attr_cmp(const struct batch *a, const struct attr *x, const struct ba
 		    const struct attr *y, unsigned depth)
 {
 	int r = CMP(x->type, y->type);
+	struct value_range left, right;
 
 	if (r == 0)
 		r = text_cmp(a, x->key, b, y->key);
@@ -30,17 +31,17 @@ static int attr_cmp(const struct batch *a, const struct attr *x, const struct ba
 		return text_cmp(a, x->string, b, y->string);
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
-		r = CMP(x->children.count, y->children.count);
-		for (uint32_t i = 0; r == 0 && i < x->children.count; i++)
-			r = attr_cmp(a, &a->nested[x->children.first + i], b,
-				     &b->nested[y->children.first + i], depth + 1);
+		left = attr_children(a, x);
+		right = attr_children(b, y);
+		r = CMP(left.count, right.count);
+		for (uint32_t i = 0; r == 0 && i < left.count; i++)
+			r = attr_cmp(a, &a->nested[left.first + i], b, &b->nested[right.first + i],
+				     depth + 1);
 		return r;
 	case VALUE_EMPTY:
 		return 0;
-	case VALUE_BOOL:
-		return CMP(x->boolean, y->boolean);
 	default:
-		return CMP(x->bits, y->bits);
+		return CMP(attr_bits(a, x), attr_bits(b, y));
 	}
 }
 

@@ -133,6 +133,7 @@ static void put_counter(struct export *x, const struct trace_counter *c, span_id
 	put_instant(x, c->row, block);
 	if (x->to->failed || (value.type != VALUE_INT && value.type != VALUE_DOUBLE))
 		return;
+	value.word = batch_word(x->to, attr_bits(from, &extra->body));
 	/* the event's own attributes were copied last */
 	value.key = batch_string(x->to, SLICE("value"));
 	if (x->to->events[at].attrs.count == 0)

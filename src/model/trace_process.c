@@ -72,6 +72,7 @@ void process_identity(const struct batch *b, uint32_t resource, struct buffer *o
 	for (size_t i = 0; i < ARRAY_SIZE(identity); i++) {
 		const struct attr *a = batch_attr_find(b, attrs, identity[i]);
 		struct slice value = {0};
+		uint64_t bits;
 
 		if (!a) {
 			buffer_byte(out, '-');
@@ -79,8 +80,10 @@ void process_identity(const struct batch *b, uint32_t resource, struct buffer *o
 		}
 		if (a->type == VALUE_STRING || a->type == VALUE_BYTES)
 			value = batch_text(b, a->string);
-		else if (a->type == VALUE_INT || a->type == VALUE_DOUBLE)
-			value = slice_of(&a->bits, sizeof(a->bits));
+		else if (a->type == VALUE_INT || a->type == VALUE_DOUBLE) {
+			bits = attr_bits(b, a);
+			value = slice_of(&bits, sizeof(bits));
+		}
 		buffer_printf(out, "%u:%zu:", a->type, value.n);
 		buffer_slice(out, value);
 	}

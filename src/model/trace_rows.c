@@ -167,7 +167,7 @@ static uint64_t thread_of(const struct batch *b, const struct event *e)
 	if (!a)
 		return 0;
 	if (a->type == VALUE_INT)
-		return (uint64_t)a->integer;
+		return attr_bits(b, a);
 	if (a->type != VALUE_STRING)
 		return 0;
 	text = batch_text(b, a->string);

@@ -74,25 +74,30 @@ static uint32_t string(const struct making *m, struct builder *to, uint32_t code
 static struct attr copy_attr(struct making *m, struct builder *to, const struct attr *a,
 			     unsigned depth)
 {
-	struct attr out = {.key = string(m, to, a->key), .type = a->type, .bits = a->bits};
+	const struct batch *from = m->t->batch;
+	struct attr out = {.key = string(m, to, a->key), .type = a->type};
+	struct value_range children;
 	uint32_t first;
 
 	if (value_is_nested(a->type)) {
-		out.children = (struct value_range){0, 0};
-		if (a->children.count == 0 || depth == NESTED_DEPTH_MOST)
+		children = attr_children(from, a);
+		if (children.count == 0 || depth == NESTED_DEPTH_MOST)
 			return out;
-		first = batch_nested(to->b, a->children.count);
+		first = batch_nested(to->b, children.count);
 		if (to->b->failed)
 			return out;
-		for (uint32_t i = 0; i < a->children.count; i++) {
-			struct attr child = copy_attr(
-				m, to, &m->t->batch->nested[a->children.first + i], depth + 1);
+		for (uint32_t i = 0; i < children.count; i++) {
+			struct attr child =
+				copy_attr(m, to, &from->nested[children.first + i], depth + 1);
 
 			to->b->nested[first + i] = child;
 		}
-		out.children = (struct value_range){first, a->children.count};
+		children.first = first;
+		out.word = batch_list(to->b, a->type, children).word;
 	} else if (value_is_text(a->type))
-		out.bits = string(m, to, a->string);
+		out.string = string(m, to, a->string);
+	else
+		out.word = batch_word(to->b, attr_bits(from, a));
 	return out;
 }
 
@@ -183,7 +188,9 @@ static struct builder *get_builder(struct making *m, uint32_t resource_number)
 
 /* --- values --- */
 
-static int next_value(struct making *m, struct builder *to, uint32_t column, struct attr *a)
+/* Numbers go to *ret_number: not all are those of attributes. */
+static int next_value(struct making *m, struct builder *to, uint32_t column, struct attr *a,
+		      uint64_t *ret_number)
 {
 	struct cursor *at = &m->cursors[column];
 	struct slice text;
@@ -203,16 +210,16 @@ static int next_value(struct making *m, struct builder *to, uint32_t column, str
 		return r;
 	i = at->at++ - at->c->base;
 	if (!value_is_text(a->type)) {
-		a->bits = at->c->numbers[i];
+		*ret_number = at->c->numbers[i];
 		return 0;
 	}
 	if (at->c->by_code) {
-		a->bits = string(m, to, at->c->text.codes[i]);
+		a->string = string(m, to, at->c->text.codes[i]);
 		return 0;
 	}
 	text = text_column_get(&at->c->text, i);
 	if (!value_is_nested(a->type)) {
-		a->bits = batch_string(to->b, text);
+		a->string = batch_string(to->b, text);
 		return 0;
 	}
 	r = packed_value_get(text, to->b, a);
@@ -224,20 +231,21 @@ static uint32_t loose_at(const struct making *m, uint32_t code)
 	return m->listed ? m->listed[code] : code;
 }
 
-/* The value of an entry; its key is the segment's. */
-static int entry_value(struct making *m, struct builder *to, uint32_t entry, struct attr *ret_value)
+/* The value of an entry, but for numbers, which go to *ret_number; its key is the segment's. */
+static int entry_value(struct making *m, struct builder *to, uint32_t entry, struct attr *ret_value,
+		       uint64_t *ret_number)
 {
 	const struct shape_entry *e = &m->t->entries[entry];
 	uint32_t column = m->t->entry_columns[entry];
-	struct attr a = {.key = e->key, .type = e->type, .bits = 0};
+	struct attr a = {.key = e->key, .type = e->type};
 	uint32_t key;
 	int r = 0;
 
 	if (e->class == ENTRY_FIXED) {
 		if (!value_is_text(e->type))
-			a.bits = e->value;
+			*ret_number = e->value;
 		else if (!value_is_nested(e->type))
-			a.bits = string(m, to, (uint32_t)e->value);
+			a.string = string(m, to, (uint32_t)e->value);
 		else if (packed_value_get(batch_text(m->t->batch, (uint32_t)e->value), to->b, &a) <
 			 0)
 			return group_bad(m->g, "values");
@@ -247,7 +255,7 @@ static int entry_value(struct making *m, struct builder *to, uint32_t entry, str
 			a.key = m->t->columns[column].key;
 			a.type = m->t->columns[column].type;
 		}
-		r = next_value(m, to, column, &a);
+		r = next_value(m, to, column, &a, ret_number);
 	}
 	key = e->class == ENTRY_LOOSE ? m->t->columns[column].key : e->key;
 	/* A value that is not of the type it should have cannot come out of a packed one alone. */
@@ -259,41 +267,41 @@ static int entry_value(struct making *m, struct builder *to, uint32_t entry, str
 }
 
 static int set_extra(struct making *m, struct builder *to, struct event_extra *x,
-		     const struct attr *a)
+		     const struct attr *a, uint64_t number)
 {
 	switch (a->key) {
 	case FIELD_TRACE_STATE:
-		x->trace_state = (uint32_t)a->bits;
+		x->trace_state = a->string;
 		break;
 	case FIELD_STATUS_MESSAGE:
-		x->status_message = (uint32_t)a->bits;
+		x->status_message = a->string;
 		break;
 	case FIELD_SEVERITY_TEXT:
-		x->severity_text = (uint32_t)a->bits;
+		x->severity_text = a->string;
 		break;
 	case FIELD_UNKNOWN:
-		x->unknown = (uint32_t)a->bits;
+		x->unknown = a->string;
 		break;
 	case FIELD_UNKNOWN_STATUS:
-		x->unknown_status = (uint32_t)a->bits;
+		x->unknown_status = a->string;
 		break;
 	case FIELD_DROPPED_ATTRIBUTES:
-		x->dropped_attributes = (uint32_t)a->bits;
+		x->dropped_attributes = (uint32_t)number;
 		break;
 	case FIELD_DROPPED_POINTS:
-		x->dropped_points = (uint32_t)a->bits;
+		x->dropped_points = (uint32_t)number;
 		break;
 	case FIELD_DROPPED_LINKS:
-		x->dropped_links = (uint32_t)a->bits;
+		x->dropped_links = (uint32_t)number;
 		break;
 	case FIELD_LINK_HIGH:
-		store_be64(x->link_trace.b, a->bits);
+		store_be64(x->link_trace.b, number);
 		break;
 	case FIELD_LINK_LOW:
-		store_be64(x->link_trace.b + 8, a->bits);
+		store_be64(x->link_trace.b + 8, number);
 		break;
 	case FIELD_OBSERVED:
-		x->observed_ns = a->bits;
+		x->observed_ns = number;
 		break;
 	case FIELD_BODY: {
 		uint32_t key = x->body.key;
@@ -303,7 +311,7 @@ static int set_extra(struct making *m, struct builder *to, struct event_extra *x
 		break;
 	}
 	case FIELD_BODY_KEY:
-		x->body.key = (uint32_t)a->bits;
+		x->body.key = a->string;
 		break;
 	default:
 		return group_bad(m->g, "shapes");
@@ -344,22 +352,24 @@ static int make_row(struct making *m, uint32_t i, uint32_t piece, struct builder
 
 	e.attrs.first = (uint32_t)to->b->attr_n;
 	for (uint32_t n = s->entry_first; n < s->entry_first + s->entry_n; n++) {
+		uint64_t number = 0;
 		struct attr a;
 		int r;
 
 		if (m->bare && m->t->entries[n].key != FIELD_NAME)
 			break; /* the name stands in front */
-		r = entry_value(m, to, n, &a);
-
+		r = entry_value(m, to, n, &a, &number);
 		if (r < 0)
 			return r;
 		if (!field_type_ok(&a))
 			return group_bad(g, "shapes");
+		if (!value_is_text(a.type) && (a.key < FIELD_NAME || a.key == FIELD_BODY))
+			a.word = batch_word(to->b, number);
 		if (a.key == FIELD_NAME)
-			e.name = (uint32_t)a.bits;
+			e.name = a.string;
 		else if (a.key > FIELD_NAME) {
 			has_extra = true;
-			r = set_extra(m, to, &x, &a);
+			r = set_extra(m, to, &x, &a, number);
 			if (r < 0)
 				return r;
 		} else {

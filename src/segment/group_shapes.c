@@ -176,7 +176,6 @@ static void prefetch_row(const struct group_writer *g, const struct group_row *r
 	const struct attr *a = g->dictionary.remaps[row->remap].batch->attrs + row->e->attrs.first;
 
 	__builtin_prefetch(a);
-	__builtin_prefetch(a + 4);
 	__builtin_prefetch(a + 8);
 }
 

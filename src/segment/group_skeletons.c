@@ -21,46 +21,46 @@
 /* … which so many rows of a group tell if it was so in the last one. */
 #define LOOSE_LOOK_ROWS 32
 
-static uint32_t prefix_text(struct attr *out, uint32_t n, uint32_t key, uint32_t code)
+static void prefix_text(struct row_prefix *p, uint32_t key, uint32_t code)
 {
-	if (code == 0)
-		return n;
-	out[n] = (struct attr){.key = key, .type = VALUE_STRING, .bits = code};
-	return n + 1;
+	if (code)
+		p->attrs[p->n++] = (struct attr){.key = key, .type = VALUE_STRING, .string = code};
 }
 
-static uint32_t prefix_number(struct attr *out, uint32_t n, uint32_t key, uint64_t number)
+static void prefix_number(struct row_prefix *p, uint32_t key, uint64_t number)
 {
 	if (number == 0)
-		return n;
-	out[n] = (struct attr){.key = key, .type = VALUE_INT, .bits = number};
-	return n + 1;
+		return;
+	p->numbers[p->n] = number;
+	p->attrs[p->n++] = (struct attr){.key = key, .type = VALUE_INT};
 }
 
-static uint32_t prefix_extra(const struct event_extra *x, struct attr *out, uint32_t n)
+static void prefix_extra(const struct event_extra *x, struct row_prefix *p)
 {
-	n = prefix_text(out, n, FIELD_TRACE_STATE, x->trace_state);
-	n = prefix_text(out, n, FIELD_STATUS_MESSAGE, x->status_message);
-	n = prefix_text(out, n, FIELD_SEVERITY_TEXT, x->severity_text);
-	n = prefix_text(out, n, FIELD_UNKNOWN, x->unknown);
-	n = prefix_text(out, n, FIELD_UNKNOWN_STATUS, x->unknown_status);
-	n = prefix_number(out, n, FIELD_DROPPED_ATTRIBUTES, x->dropped_attributes);
-	n = prefix_number(out, n, FIELD_DROPPED_POINTS, x->dropped_points);
-	n = prefix_number(out, n, FIELD_DROPPED_LINKS, x->dropped_links);
-	n = prefix_number(out, n, FIELD_LINK_HIGH, load_be64(x->link_trace.b));
-	n = prefix_number(out, n, FIELD_LINK_LOW, load_be64(x->link_trace.b + 8));
-	n = prefix_number(out, n, FIELD_OBSERVED, x->observed_ns);
+	prefix_text(p, FIELD_TRACE_STATE, x->trace_state);
+	prefix_text(p, FIELD_STATUS_MESSAGE, x->status_message);
+	prefix_text(p, FIELD_SEVERITY_TEXT, x->severity_text);
+	prefix_text(p, FIELD_UNKNOWN, x->unknown);
+	prefix_text(p, FIELD_UNKNOWN_STATUS, x->unknown_status);
+	prefix_number(p, FIELD_DROPPED_ATTRIBUTES, x->dropped_attributes);
+	prefix_number(p, FIELD_DROPPED_POINTS, x->dropped_points);
+	prefix_number(p, FIELD_DROPPED_LINKS, x->dropped_links);
+	prefix_number(p, FIELD_LINK_HIGH, load_be64(x->link_trace.b));
+	prefix_number(p, FIELD_LINK_LOW, load_be64(x->link_trace.b + 8));
+	prefix_number(p, FIELD_OBSERVED, x->observed_ns);
 	if (x->body.type != VALUE_EMPTY) {
-		out[n] = x->body;
-		out[n++].key = FIELD_BODY;
+		p->attrs[p->n] = x->body;
+		p->attrs[p->n++].key = FIELD_BODY;
 	}
-	return prefix_text(out, n, FIELD_BODY_KEY, x->body.key);
+	prefix_text(p, FIELD_BODY_KEY, x->body.key);
 }
 
-uint32_t row_prefix(const struct batch *b, const struct event *e, struct attr out[ROW_PREFIX_MOST])
+void row_prefix(const struct batch *b, const struct event *e, struct row_prefix *ret)
 {
-	out[0] = (struct attr){.key = FIELD_NAME, .type = VALUE_STRING, .bits = e->name};
-	return e->extra ? prefix_extra(&b->extras[e->extra], out, 1) : 1;
+	ret->attrs[0] = (struct attr){.key = FIELD_NAME, .type = VALUE_STRING, .string = e->name};
+	ret->n = 1;
+	if (e->extra)
+		prefix_extra(&b->extras[e->extra], ret);
 }
 
 /* --- skeletons --- */
@@ -89,11 +89,10 @@ static uint32_t row_words(struct group_writer *g, const struct group_row *row, b
 	const struct event *e = row->e;
 	struct remap *r = &g->dictionary.remaps[row->remap];
 	const struct attr *a = r->batch->attrs + e->attrs.first;
-	uint32_t count = e->attrs.count, prefix_n = 1, *words;
-	struct attr prefix[ROW_PREFIX_MOST];
+	uint32_t count = e->attrs.count, *words;
+	struct row_prefix prefix;
 
-	if (e->extra)
-		prefix_n = row_prefix(r->batch, e, prefix);
+	row_prefix(r->batch, e, &prefix);
 	if (WORD_FIELDS + ROW_PREFIX_MOST + (size_t)count > g->word_capacity &&
 	    !vec_reserve(&g->words, &g->word_capacity,
 			 WORD_FIELDS + ROW_PREFIX_MOST + (size_t)count, sizeof(*g->words)))
@@ -108,14 +107,14 @@ static uint32_t row_words(struct group_writer *g, const struct group_row *row, b
 	words[WORD_FORM] = row->form;
 	words += WORD_FIELDS;
 	*words++ = field_word(FIELD_NAME, VALUE_STRING);
-	for (uint32_t i = 1; i < prefix_n; i++)
-		*words++ = field_word(prefix[i].key, prefix[i].type);
+	for (uint32_t i = 1; i < prefix.n; i++)
+		*words++ = field_word(prefix.attrs[i].key, prefix.attrs[i].type);
 	if (loose)
 		for (uint32_t i = 0; i < count; i++)
 			words[i] = field_word(FIELD_LOOSE, 0);
 	else
 		key_words(g, r, a, count, words);
-	return prefix_n + count;
+	return prefix.n + count;
 }
 
 static uint32_t get_skeleton(struct group_writer *g, const struct group_row *row, bool loose);

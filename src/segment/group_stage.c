@@ -7,19 +7,28 @@
 #include "segment/group_writer.h"
 #include "segment/packed_value.h"
 
-int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a)
+/* The column, with room for one more value, or NULL. */
+static struct value_column *column_room(struct group_writer *g, uint32_t column)
 {
 	struct value_column *c = &g->shapes.columns[column];
 
-	if (a->type == VALUE_EMPTY)
-		return 0;
 	if (c->n == 0) {
 		if (!vec_reserve(&g->touched, &g->touched_capacity, g->touched_n + 1,
 				 sizeof(*g->touched)))
-			return -ENOMEM;
+			return NULL;
 		g->touched[g->touched_n++] = column;
 	}
-	if (c->n == c->capacity && !value_column_grow(c))
+	return c->n < c->capacity || value_column_grow(c) ? c : NULL;
+}
+
+int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const struct attr *a)
+{
+	struct value_column *c;
+
+	if (a->type == VALUE_EMPTY)
+		return 0;
+	c = column_room(g, column);
+	if (!c)
 		return -ENOMEM;
 	if (value_is_nested(a->type)) {
 		buffer_clear(&g->packed);
@@ -32,7 +41,7 @@ int group_stage(struct group_writer *g, struct remap *r, uint32_t column, const 
 	else if (value_is_text(a->type))
 		c->texts[c->n] = batch_text(r->batch, a->string);
 	else
-		c->numbers[c->n] = a->type == VALUE_BOOL ? a->boolean : a->bits;
+		c->numbers[c->n] = attr_bits(r->batch, a);
 	c->n++;
 	c->code_room = c->by_code ? (uint32_t)MIN(c->capacity, (size_t)UINT32_MAX) : 0;
 	return 0;
@@ -59,7 +68,7 @@ static __attribute__((noinline)) int stage_other(struct group_writer *g,
 		*to = dictionary_string(&g->dictionary, r, a->string);
 		return 0;
 	case STEP_FIXED_BOOL:
-		*to = a->boolean;
+		*to = a->word;
 		return 0;
 	case STEP_FIXED_EMPTY:
 		*to = 0;
@@ -94,7 +103,7 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 			to++;
 			break;
 		case STEP_FIXED_NUMBER:
-			*to++ = a->bits;
+			*to++ = attr_bits(b, a);
 			break;
 		case STEP_VAR_TEXT:
 			c = &g->shapes.columns[f->column];
@@ -106,7 +115,7 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 		case STEP_VAR_NUMBER:
 			c = &g->shapes.columns[f->column];
 			if (c->n > 0 && c->n < c->capacity)
-				c->numbers[c->n++] = a->bits;
+				c->numbers[c->n++] = attr_bits(b, a);
 			else if (stage_other(g, row, f, a, to) < 0)
 				return NULL;
 			break;
@@ -116,6 +125,32 @@ static uint64_t *stage_fields(struct group_writer *g, const struct group_row *ro
 			to += f->class == ENTRY_FIXED;
 		}
 	}
+	return to;
+}
+
+/* The same for a number that is no attribute's. */
+static uint64_t *stage_number(struct group_writer *g, const struct field *f, uint64_t number,
+			      uint64_t *to)
+{
+	struct value_column *c;
+
+	if (f->class == ENTRY_FIXED) {
+		*to = number;
+		return to + 1;
+	}
+	c = column_room(g, f->column);
+	if (!c)
+		return NULL;
+	c->numbers[c->n++] = number;
+	return to;
+}
+
+static uint64_t *stage_prefix(struct group_writer *g, const struct group_row *row,
+			      const struct field *f, const struct row_prefix *p, uint64_t *to)
+{
+	for (uint32_t i = 0; i < p->n && to; i++)
+		to = row_prefix_is_number(p, i) ? stage_number(g, &f[i], p->numbers[i], to)
+						: stage_fields(g, row, &f[i], &p->attrs[i], 1, to);
 	return to;
 }
 
@@ -135,7 +170,6 @@ bool group_row_stage(struct group_writer *g, uint32_t number, size_t first, stru
 	const struct batch *b = g->dictionary.remaps[row->remap].batch;
 	const struct field *f = g->shapes.fields + k->field_first;
 	const struct event *e = row->e;
-	struct attr prefix[ROW_PREFIX_MOST];
 	uint32_t prefix_n = 1;
 	uint64_t *to;
 
@@ -144,11 +178,17 @@ bool group_row_stage(struct group_writer *g, uint32_t number, size_t first, stru
 	    !vec_reserve(&g->values, &g->value_capacity, first + k->field_n + 1,
 			 sizeof(*g->values)))
 		return false;
-	if (e->extra)
-		prefix_n = row_prefix(b, e, prefix);
-	else
-		prefix[0] = (struct attr){.type = VALUE_STRING, .bits = e->name};
-	to = stage_fields(g, row, f, prefix, prefix_n, g->values + first);
+	if (e->extra) {
+		struct row_prefix prefix;
+
+		row_prefix(b, e, &prefix);
+		prefix_n = prefix.n;
+		to = stage_prefix(g, row, f, &prefix, g->values + first);
+	} else {
+		struct attr name = {.type = VALUE_STRING, .string = e->name};
+
+		to = stage_fields(g, row, f, &name, 1, g->values + first);
+	}
 	/* Either all attributes are LOOSE or none is. */
 	if (to && k->loose_n) {
 		if (group_row_stage_loose(g, row) < 0)

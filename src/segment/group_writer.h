@@ -270,15 +270,25 @@ int group_loose_write(struct group_writer *g, struct buffer *out);
 bool shape_guess(struct group_writer *g, uint32_t skeleton, const struct group_row *row);
 
 /* The fields of a row that are no attributes, as attributes with the keys FIELD_…; the name comes
- * first.  Returns how many. */
+ * first.  Numbers of the row's own are not in its batch's wides: they stand beside. */
 #define ROW_PREFIX_MOST 16
-uint32_t row_prefix(const struct batch *b, const struct event *e, struct attr out[ROW_PREFIX_MOST]);
+struct row_prefix {
+	struct attr attrs[ROW_PREFIX_MOST];
+	uint64_t numbers[ROW_PREFIX_MOST];
+	uint32_t n;
+};
+void row_prefix(const struct batch *b, const struct event *e, struct row_prefix *ret);
+
+static inline bool row_prefix_is_number(const struct row_prefix *p, uint32_t i)
+{
+	return p->attrs[i].key >= FIELD_DROPPED_ATTRIBUTES && p->attrs[i].key <= FIELD_OBSERVED;
+}
 
 /* The attribute at `i` of prefix and attributes. */
 static inline const struct attr *row_field(const struct batch *b, const struct event *e,
-					   const struct attr *prefix, uint32_t prefix_n, uint32_t i)
+					   const struct row_prefix *p, uint32_t i)
 {
-	return i < prefix_n ? &prefix[i] : &b->attrs[e->attrs.first + i - prefix_n];
+	return i < p->n ? &p->attrs[i] : &b->attrs[e->attrs.first + i - p->n];
 }
 
 #endif

@@ -21,24 +21,29 @@ static void put_text(struct buffer *out, struct slice s)
 
 static void put(const struct batch *b, const struct attr *a, struct buffer *out, unsigned depth)
 {
-	uint32_t count = depth < PACKED_MOST_DEPTH ? a->children.count : 0;
+	struct value_range children;
+	uint64_t bits;
+	uint32_t count;
 
 	buffer_byte(out, (char)a->type);
 	switch (a->type) {
 	case VALUE_EMPTY:
 		break;
 	case VALUE_BOOL:
-		buffer_byte(out, a->boolean);
+		buffer_byte(out, (char)a->word);
 		break;
 	case VALUE_INT:
 	case VALUE_DOUBLE:
-		buffer_append(out, &a->bits, sizeof(a->bits));
+		bits = attr_bits(b, a);
+		buffer_append(out, &bits, sizeof(bits));
 		break;
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
+		children = attr_children(b, a);
+		count = depth < PACKED_MOST_DEPTH ? children.count : 0;
 		put_number(out, count);
 		for (uint32_t i = 0; i < count; i++) {
-			const struct attr *child = &b->nested[a->children.first + i];
+			const struct attr *child = &b->nested[children.first + i];
 
 			if (a->type == VALUE_KVLIST)
 				put_text(out, batch_text(b, child->key));
@@ -91,13 +96,12 @@ static bool get_children(struct cursor *c, struct batch *b, struct attr *a, unsi
 	/* A child takes a byte at least, so a count cannot ask for more than there is. */
 	if (!get_number(c, &count) || count > (size_t)(c->end - c->p) || depth > PACKED_MOST_DEPTH)
 		return false;
-	a->children = (struct value_range){0, 0};
 	if (count == 0)
 		return true;
 	first = batch_nested(b, (uint32_t)count);
 	if (b->failed)
 		return true;
-	a->children = (struct value_range){first, (uint32_t)count};
+	a->word = batch_list(b, a->type, (struct value_range){first, (uint32_t)count}).word;
 	for (uint32_t i = 0; i < count && !b->failed; i++) {
 		struct attr child = {0};
 
@@ -116,6 +120,7 @@ static bool get_children(struct cursor *c, struct batch *b, struct attr *a, unsi
 static bool get(struct cursor *c, struct batch *b, struct attr *a, unsigned depth)
 {
 	struct slice text;
+	uint64_t bits;
 
 	if (c->p == c->end || *c->p > VALUE_RAW_PAIR)
 		return false;
@@ -126,14 +131,15 @@ static bool get(struct cursor *c, struct batch *b, struct attr *a, unsigned dept
 	case VALUE_BOOL:
 		if (c->p == c->end || *c->p > 1)
 			return false;
-		a->bits = *c->p++;
+		a->word = *c->p++;
 		return true;
 	case VALUE_INT:
 	case VALUE_DOUBLE:
-		if ((size_t)(c->end - c->p) < sizeof(a->bits))
+		if ((size_t)(c->end - c->p) < sizeof(bits))
 			return false;
-		memcpy(&a->bits, c->p, sizeof(a->bits));
-		c->p += sizeof(a->bits);
+		memcpy(&bits, c->p, sizeof(bits));
+		c->p += sizeof(bits);
+		a->word = batch_word(b, bits);
 		return true;
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
@@ -141,7 +147,7 @@ static bool get(struct cursor *c, struct batch *b, struct attr *a, unsigned dept
 	default:
 		if (!get_text(c, &text))
 			return false;
-		a->bits = batch_string(b, text);
+		a->string = batch_string(b, text);
 		return true;
 	}
 }

@@ -247,7 +247,7 @@ static void word_attr(struct dictionary *d, struct remap *r, const struct attr *
 	} else if (value_is_text(a->type))
 		word_string(d, r, a->string);
 	else
-		word(d, a->type == VALUE_BOOL ? a->boolean : a->type == VALUE_EMPTY ? 0 : a->bits);
+		word(d, a->type == VALUE_EMPTY ? 0 : attr_bits(r->batch, a));
 }
 
 static void word_attrs(struct dictionary *d, struct remap *r, struct attr_range range)
@@ -323,10 +323,11 @@ static uint32_t source_number(struct dictionary *d, const struct batch *b)
 /* The attribute as the tables keep it, from its two words. */
 static struct attr attr_from(struct dictionary *d, const uint64_t *w)
 {
-	struct attr a = {.type = (uint8_t)w[0], .bits = w[1]};
+	struct attr a = {.type = (uint8_t)w[0]};
 
-	/* Cannot be damaged: packed just now. */
-	if (value_is_nested(a.type)) {
+	if (!value_is_nested(a.type))
+		a.word = batch_word(d->tables, w[1]);
+	else { /* cannot be damaged: packed just now */
 		buffer_clear(&d->packed);
 		buffer_slice(&d->packed, batch_text(d->tables, (uint32_t)w[1]));
 		if (d->packed.failed || packed_value_get(buffer_get(&d->packed), d->tables, &a) < 0)

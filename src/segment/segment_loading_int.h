@@ -53,6 +53,14 @@ static inline void loading_fits(struct loading *l, bool fits)
 			(array)[i_].field = (__typeof__((array)[i_].field))(l)->wide[i_];          \
 	} while (0)
 
+/* Values of attributes, which go into the tables' batch. */
+#define GET_BITS(l, array, n, field)                                                               \
+	do {                                                                                       \
+		block_get_u64(&(l)->r, (l)->wide, n);                                              \
+		for (size_t i_ = 0; !(l)->r.failed && i_ < (n); i_++)                              \
+			(array)[i_] field.word = batch_word((l)->t->batch, (l)->wide[i_]);         \
+	} while (0)
+
 /* Sections of their own files. */
 void loading_columns(struct loading *l);
 void loading_shapes(struct loading *l);

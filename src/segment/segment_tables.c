@@ -82,7 +82,7 @@ static struct attr *get_attrs(struct loading *l, size_t n)
 		return NULL;
 	GET(l, attrs, n, key);
 	GET(l, attrs, n, type);
-	GET_WIDE(l, attrs, n, bits);
+	GET_BITS(l, attrs, n, );
 	return attrs;
 }
 
@@ -104,7 +104,7 @@ static void get_resources(struct loading *l)
 	GET(l, rows, n, attrs.first);
 	GET(l, rows, n, attrs.count);
 	GET(l, rows, n, entities.type);
-	GET_WIDE(l, rows, n, entities.bits);
+	GET_BITS(l, rows, n, .entities);
 	l->t->batch->resource_n = l->t->batch->resource_capacity = n;
 }
 
@@ -132,8 +132,9 @@ static void get_scopes(struct loading *l)
 static bool nested_ok(const struct batch *b)
 {
 	for (size_t i = 0; i < b->nested_n; i++)
-		if (value_is_nested(b->nested[i].type) && b->nested[i].children.count > 0 &&
-		    b->nested[i].children.first <= i)
+		if (value_is_nested(b->nested[i].type) &&
+		    attr_children(b, &b->nested[i]).count > 0 &&
+		    attr_children(b, &b->nested[i]).first <= i)
 			return false;
 	return true;
 }
@@ -141,7 +142,7 @@ static bool nested_ok(const struct batch *b)
 static bool bools_ok(const struct attr *attrs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (attrs[i].type == VALUE_BOOL && attrs[i].bits > 1)
+		if (attrs[i].type == VALUE_BOOL && attrs[i].word > 1)
 			return false;
 	return true;
 }
@@ -164,6 +165,9 @@ static void get_sources(struct loading *l)
 	t->batch->attr_n = t->batch->attr_capacity = f->attrs;
 	t->batch->nested = get_attrs(l, f->nested);
 	t->batch->nested_n = t->batch->nested_capacity = f->nested;
+	if (t->batch->failed)
+		block_fail(&l->r, t->batch->failed);
+	t->bytes += t->batch->wide_capacity * sizeof(*t->batch->wides);
 	if (l->r.failed)
 		return;
 	for (uint32_t i = 0; i < f->sources; i++)

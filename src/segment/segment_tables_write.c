@@ -40,6 +40,12 @@ static void picker_done(struct picker *p)
 			(p)->wide[i_] = (uint64_t)(array)[i_].field;                               \
 		block_put_u64((p)->w, (p)->wide, (p)->n);                                          \
 	} while (0)
+#define PICK_BITS(p, b, array, field)                                                              \
+	do {                                                                                       \
+		for (size_t i_ = 0; i_ < (p)->n; i_++)                                             \
+			(p)->wide[i_] = attr_bits(b, &(array)[i_] field);                          \
+		block_put_u64((p)->w, (p)->wide, (p)->n);                                          \
+	} while (0)
 
 static int put_sources(struct block_writer *w, const struct dictionary *d)
 {
@@ -72,7 +78,7 @@ static int put_resources(struct block_writer *w, const struct dictionary *d)
 	PICK(&p, rows, attrs.first);
 	PICK(&p, rows, attrs.count);
 	PICK(&p, rows, entities.type);
-	PICK_WIDE(&p, rows, entities.bits);
+	PICK_BITS(&p, d->tables, rows, .entities);
 	return 0;
 }
 
@@ -95,7 +101,8 @@ static int put_scopes(struct block_writer *w, const struct batch *b)
 	return 0;
 }
 
-static int put_attrs(struct block_writer *w, const struct attr *attrs, size_t n)
+static int put_attrs(struct block_writer *w, const struct batch *b, const struct attr *attrs,
+		     size_t n)
 {
 	_cleanup_(picker_done)
 	struct picker p;
@@ -105,7 +112,7 @@ static int put_attrs(struct block_writer *w, const struct attr *attrs, size_t n)
 		return r;
 	PICK(&p, attrs, key);
 	PICK(&p, attrs, type);
-	PICK_WIDE(&p, attrs, bits);
+	PICK_BITS(&p, b, attrs, );
 	return 0;
 }
 
@@ -292,8 +299,8 @@ static int put_section(struct segment_writer *s, enum segment_section section,
 		if (r == 0)
 			r = put_scopes(w, b);
 		if (r == 0)
-			r = put_attrs(w, b->attrs, b->attr_n);
-		return r == 0 ? put_attrs(w, b->nested, b->nested_n) : r;
+			r = put_attrs(w, b, b->attrs, b->attr_n);
+		return r == 0 ? put_attrs(w, b, b->nested, b->nested_n) : r;
 	case SECTION_COLUMNS:
 		return put_columns(w, &g->shapes);
 	default:

@@ -38,7 +38,7 @@ static inline struct memo_slot *slot_of(struct group_writer *g, const struct gro
 
 	for (uint32_t i = 0; i < p->vary_n; i++) {
 		const struct attr *a = &attrs[p->vary[i]];
-		uint64_t value = a->bits;
+		uint64_t value = attr_bits(r->batch, a);
 
 		if (a->type == VALUE_STRING) {
 			value = dictionary_known(&g->dictionary, r, a->string);
@@ -90,18 +90,19 @@ void shape_memo_fetch(const struct group_writer *g, struct memo_guess *guess)
 /* Does the row, which has the skeleton, have these FIXED values?  What the segment does not know
  * yet looks like an empty text: is_empty() asks for those apart. */
 static inline bool has_values(const struct shape_plan *p, const struct plan_step *s,
-			      const uint64_t *values, const uint32_t *strings,
+			      const uint64_t *values, const struct remap *r,
 			      const struct attr *attrs)
 {
+	const uint32_t *strings = r->strings;
 	const struct plan_step *end = s + p->texts;
 	uint64_t differ = 0;
 
 	for (; s < end; s++)
 		differ |= strings[attrs[s->attr].string] ^ values[s->value];
 	for (end += p->numbers; s < end; s++)
-		differ |= attrs[s->attr].bits ^ values[s->value];
+		differ |= attr_bits(r->batch, &attrs[s->attr]) ^ values[s->value];
 	for (end += p->bools; s < end; s++)
-		differ |= (uint64_t)attrs[s->attr].boolean ^ values[s->value];
+		differ |= attrs[s->attr].word ^ values[s->value];
 	return differ == 0;
 }
 
@@ -137,7 +138,7 @@ static inline int stage_var(struct group_writer *g, struct remap *r, const struc
 			return 0;
 		}
 	} else if (n > 0 && f->step == STEP_VAR_NUMBER && n < c->capacity) {
-		c->numbers[n] = a->bits;
+		c->numbers[n] = attr_bits(r->batch, a);
 		c->n = n + 1;
 		return 0;
 	}
@@ -164,7 +165,7 @@ uint32_t shape_memo_take(struct group_writer *g, const struct group_row *row,
 	steps = g->memo.steps + p->step_first;
 	values = g->shapes.values + slot->values;
 	if (!has_skeleton(g, row, k) || r->strings[row->e->name] != values[0] ||
-	    !has_values(p, steps, values, r->strings, attrs) ||
+	    !has_values(p, steps, values, r, attrs) ||
 	    (slot->has_empty && !is_empty(p, steps, values, row->e, attrs)))
 		return NONE;
 	shape = slot->shape - 1;

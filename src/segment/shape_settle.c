@@ -34,15 +34,20 @@ struct settling {
 	uint8_t *classes;
 };
 
+static uint64_t number_ident(uint64_t number)
+{
+	return hash_u64(number, 1) | 1;
+}
+
 /* Something equal for equal values, and nearly always different for different ones. */
 static uint64_t ident(const struct group_writer *g, const struct batch *b, const struct attr *a)
 {
 	struct slice text;
 
 	if (value_is_nested(a->type))
-		return (uint64_t)(uintptr_t)b ^ a->bits; /* within a batch: good enough */
+		return (uint64_t)(uintptr_t)b ^ attr_bits(b, a); /* within a batch: good enough */
 	if (!value_is_text(a->type))
-		return hash_u64(a->type == VALUE_BOOL ? a->boolean : a->bits, 1) | 1;
+		return number_ident(attr_bits(b, a));
 	text = batch_text(b, a->string);
 	return hash_bytes(text.p, text.n, g->shapes.seed) | 1;
 }
@@ -82,13 +87,15 @@ static void fill_idents(struct settling *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct group_row *row = &s->g->rows[s->rows[i].value];
 		const struct batch *b = s->g->dictionary.remaps[row->remap].batch;
-		struct attr prefix[ROW_PREFIX_MOST];
-		uint32_t prefix_n = row_prefix(b, row->e, prefix);
+		struct row_prefix prefix;
 
+		row_prefix(b, row->e, &prefix);
 		for (uint32_t f = 0; f < s->k->field_n; f++)
 			if (fields[f].class != ENTRY_LOOSE)
 				s->idents[(size_t)f * s->n + i] =
-					ident(s->g, b, row_field(b, row->e, prefix, prefix_n, f));
+					f < prefix.n && row_prefix_is_number(&prefix, f)
+						? number_ident(prefix.numbers[f])
+						: ident(s->g, b, row_field(b, row->e, &prefix, f));
 	}
 }
 
@@ -142,12 +149,12 @@ static void choose(struct settling *s)
 static void guess(struct settling *s, const struct group_row *row)
 {
 	const struct batch *b = s->g->dictionary.remaps[row->remap].batch;
-	struct attr prefix[ROW_PREFIX_MOST];
-	uint32_t prefix_n = row_prefix(b, row->e, prefix);
+	struct row_prefix prefix;
 
+	row_prefix(b, row->e, &prefix);
 	for (uint32_t f = 0; f < s->k->field_n; f++) {
 		const struct field *field = &s->g->shapes.fields[s->k->field_first + f];
-		const struct attr *a = row_field(b, row->e, prefix, prefix_n, f);
+		const struct attr *a = row_field(b, row->e, &prefix, f);
 		const struct value_column *c = &s->g->shapes.columns[field->column];
 
 		s->classes[f] = field->class;

@@ -12,6 +12,7 @@ struct slice attr_text(const struct batch *b, const struct attr *a, char room[AT
 
 /* Is this the value's text?  A double may also be given to 15 digits. */
 bool attr_is(const struct batch *b, const struct attr *a, struct slice text);
+bool double_is(double number, struct slice text);
 
 /* The same, or one of a list's elements is it. */
 bool attr_has(const struct batch *b, const struct attr *a, struct slice text);

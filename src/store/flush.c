@@ -154,8 +154,7 @@ static void touch_attrs(const struct gathered *of)
 		touch(end - 1); /* what is looked at first */
 		/* What most rows have, without a loop that ends at another place each time. */
 		__builtin_prefetch(at + LINE);
-		__builtin_prefetch(at + 2 * LINE);
-		for (at += 3 * LINE; at < end; at += LINE)
+		for (at += 2 * LINE; at < end; at += LINE)
 			__builtin_prefetch(at);
 	}
 }

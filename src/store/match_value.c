@@ -39,15 +39,16 @@ void match_value_init(struct match_value *v, struct slice text, uint32_t code)
 
 static bool equals_double(const struct match_value *v, uint64_t bits)
 {
-	struct attr a = {.type = VALUE_DOUBLE, .bits = bits};
+	double number;
 
 	if (!v->is_double)
 		return false;
+	memcpy(&number, &bits, sizeof(number));
 	/* Nearly all are ruled out by a subtraction; what is left is compared as text. */
-	if (isfinite(a.number) && isfinite(v->number) &&
-	    !(fabs(a.number - v->number) <= fabs(v->number) * NEAR))
+	if (isfinite(number) && isfinite(v->number) &&
+	    !(fabs(number - v->number) <= fabs(v->number) * NEAR))
 		return false;
-	return attr_is(NULL, &a, v->text);
+	return double_is(number, v->text);
 }
 
 bool match_value_bits(const struct match_value *v, enum value_type type, uint64_t bits)

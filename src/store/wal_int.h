@@ -42,8 +42,10 @@ struct wal_record_header {
 	uint32_t strings, text_n, event_n, attr_n, nested_n, extra_n, resource_n, scope_n;
 	uint32_t place_n; /* 0 or event_n */
 	uint64_t kept_threshold;
+	uint32_t wide_n;
+	uint32_t zero_end;
 };
-_Static_assert(sizeof(struct wal_record_header) == 136, "docs/format/wal.md");
+_Static_assert(sizeof(struct wal_record_header) == 144, "docs/format/wal.md");
 
 enum wal_record_bits { WAL_HAS_HASH = 1, WAL_HAS_BATCH = 2 };
 
@@ -69,17 +71,17 @@ _Static_assert(sizeof(struct event) == 88 && offsetof(struct event, time_ns) == 
 	       "docs/format/wal.md");
 _Static_assert(sizeof(struct event_place) == 16 && offsetof(struct event_place, seq) == 8,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct attr) == 12 && offsetof(struct attr, bits) == 4, "docs/format/wal.md");
-_Static_assert(sizeof(struct event_extra) == 72 && offsetof(struct event_extra, link_trace) == 32 &&
+_Static_assert(sizeof(struct attr) == 8 && offsetof(struct attr, word) == 4, "docs/format/wal.md");
+_Static_assert(sizeof(struct event_extra) == 64 && offsetof(struct event_extra, link_trace) == 32 &&
 		       offsetof(struct event_extra, observed_ns) == 48 &&
 		       offsetof(struct event_extra, body) == 56,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct resource) == 36 && offsetof(struct resource, entities) == 24,
+_Static_assert(sizeof(struct resource) == 32 && offsetof(struct resource, entities) == 24,
 	       "docs/format/wal.md");
 _Static_assert(sizeof(struct scope) == 32 && offsetof(struct scope, attrs) == 12 &&
 		       offsetof(struct scope, unknown_group) == 28,
 	       "docs/format/wal.md");
-_Static_assert(sizeof(struct batch) == 288, "what is new in a batch belongs in its record");
+_Static_assert(sizeof(struct batch) == 312, "what is new in a batch belongs in its record");
 _Static_assert(EVENT_TYPES == 22 && VALUE_RAW_PAIR == 9 && FORMAT_NATIVE == 3,
 	       "new numbers are a new version of the log: docs/format/wal.md");
 
@@ -96,8 +98,8 @@ struct wal_item {
 	struct slice cursors; /* as they lie in the file */
 };
 
-/* Parts of a record at most: the header, nine arrays, cursors, and their paddings. */
-#define WAL_PARTS_MOST 21
+/* Parts of a record at most: the header, ten arrays, cursors, and their paddings. */
+#define WAL_PARTS_MOST 23
 
 /* Fills `bytes` and `checksum` of an append.  -E2BIG when its cursors are too many or too long. */
 int wal_append_measure(struct store_append *append);

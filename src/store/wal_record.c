@@ -19,7 +19,7 @@ static uint64_t padded(uint64_t n)
 }
 
 /* The arrays of a batch in the order of the file. */
-enum { ARRAYS = 9 };
+enum { ARRAYS = 10 };
 
 struct arrays {
 	struct {
@@ -37,6 +37,7 @@ static struct arrays arrays_of(const struct batch *b)
 		{b->places, b->place_n * sizeof(*b->places)},
 		{b->attrs, b->attr_n * sizeof(*b->attrs)},
 		{b->nested, b->nested_n * sizeof(*b->nested)},
+		{b->wides, b->wide_n * sizeof(*b->wides)},
 		{b->extras, b->extra_n * sizeof(*b->extras)},
 		{b->resources, b->resource_n * sizeof(*b->resources)},
 		{b->scopes, b->scope_n * sizeof(*b->scopes)},
@@ -190,6 +191,7 @@ size_t wal_item_parts(const struct wal_item *item, uint64_t check_seed, struct w
 		h->event_n = (uint32_t)b->event_n;
 		h->attr_n = (uint32_t)b->attr_n;
 		h->nested_n = (uint32_t)b->nested_n;
+		h->wide_n = (uint32_t)b->wide_n;
 		h->extra_n = (uint32_t)b->extra_n;
 		h->resource_n = (uint32_t)b->resource_n;
 		h->scope_n = (uint32_t)b->scope_n;
@@ -214,6 +216,7 @@ uint64_t wal_payload_bytes(const struct wal_record_header *h)
 	       padded((uint64_t)h->place_n * sizeof(struct event_place)) +
 	       padded((uint64_t)h->attr_n * sizeof(struct attr)) +
 	       padded((uint64_t)h->nested_n * sizeof(struct attr)) +
+	       padded((uint64_t)h->wide_n * sizeof(uint64_t)) +
 	       padded((uint64_t)h->extra_n * sizeof(struct event_extra)) +
 	       padded((uint64_t)h->resource_n * sizeof(struct resource)) +
 	       padded((uint64_t)h->scope_n * sizeof(struct scope)) +
@@ -250,6 +253,7 @@ static struct batch *batch_of(const struct wal_record_header *h, char **at)
 	b->place_n = b->place_capacity = h->place_n;
 	b->attr_n = b->attr_capacity = h->attr_n;
 	b->nested_n = b->nested_capacity = h->nested_n;
+	b->wide_n = b->wide_capacity = h->wide_n;
 	b->extra_n = b->extra_capacity = h->extra_n;
 	b->resource_n = b->resource_capacity = h->resource_n;
 	b->scope_n = b->scope_capacity = h->scope_n;
@@ -260,6 +264,7 @@ static struct batch *batch_of(const struct wal_record_header *h, char **at)
 	b->places = array_take(at, b->place_n * sizeof(*b->places));
 	b->attrs = array_take(at, b->attr_n * sizeof(*b->attrs));
 	b->nested = array_take(at, b->nested_n * sizeof(*b->nested));
+	b->wides = array_take(at, b->wide_n * sizeof(*b->wides));
 	b->extras = array_take(at, b->extra_n * sizeof(*b->extras));
 	b->resources = array_take(at, b->resource_n * sizeof(*b->resources));
 	b->scopes = array_take(at, b->scope_n * sizeof(*b->scopes));
@@ -270,26 +275,35 @@ static struct batch *batch_of(const struct wal_record_header *h, char **at)
 
 /* What batch_check() does not ask, since decoders cannot get it wrong: truth values are 0 or 1, and
  * nested values lie behind what they are nested in, so nothing contains itself. */
+static bool bool_ok(const struct attr *a)
+{
+	return a->type != VALUE_BOOL || a->word <= 1;
+}
+
+static bool nested_ok(const struct batch *b, size_t i)
+{
+	const struct attr *a = &b->nested[i];
+	struct value_range children;
+
+	if (a->type != VALUE_ARRAY && a->type != VALUE_KVLIST)
+		return bool_ok(a);
+	children = attr_children(b, a);
+	return children.count == 0 || children.first > i;
+}
+
 static bool values_ok(const struct batch *b)
 {
 	for (size_t i = 0; i < b->attr_n; i++)
-		if (b->attrs[i].type == VALUE_BOOL && b->attrs[i].bits > 1)
+		if (!bool_ok(&b->attrs[i]))
 			return false;
-	for (size_t i = 0; i < b->nested_n; i++) {
-		const struct attr *a = &b->nested[i];
-
-		if (a->type == VALUE_BOOL && a->bits > 1)
+	for (size_t i = 0; i < b->nested_n; i++)
+		if (!nested_ok(b, i))
 			return false;
-		if ((a->type == VALUE_ARRAY || a->type == VALUE_KVLIST) && a->children.count &&
-		    a->children.first <= i)
-			return false;
-	}
 	for (size_t i = 0; i < b->extra_n; i++)
-		if (b->extras[i].body.type == VALUE_BOOL && b->extras[i].body.bits > 1)
+		if (!bool_ok(&b->extras[i].body))
 			return false;
 	for (size_t i = 0; i < b->resource_n; i++)
-		if (b->resources[i].entities.type == VALUE_BOOL &&
-		    b->resources[i].entities.bits > 1)
+		if (!bool_ok(&b->resources[i].entities))
 			return false;
 	return true;
 }

@@ -106,7 +106,7 @@ static bool extra_is_zero(const struct event_extra *x)
 	return memcmp(x, &zero, sizeof(zero)) == 0; /* it has no padding */
 }
 
-_Static_assert(sizeof(struct event_extra) == 9 * sizeof(uint32_t) + 16 + 8 + sizeof(struct attr),
+_Static_assert(sizeof(struct event_extra) == 8 * sizeof(uint32_t) + 16 + 8 + sizeof(struct attr),
 	       "event_extra has no padding");
 
 void events_row_add(struct batch *b, const struct events_row *row, struct batch_mark mark,

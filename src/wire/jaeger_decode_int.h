@@ -104,7 +104,7 @@ bool jaeger_take_tag(struct jaeger_json *d, struct span_parts *s, const struct a
 
 /* A string that is not empty; a number from 1 to 2^32 - 1. */
 bool jaeger_take_text(const struct attr *a, uint32_t *code);
-bool jaeger_take_count(const struct attr *a, uint32_t *count);
+bool jaeger_take_count(const struct batch *b, const struct attr *a, uint32_t *count);
 
 /* One span with its rows, or one more rejected. */
 void jaeger_read_span(struct jaeger_json *d);

@@ -80,21 +80,23 @@ bool jaeger_read_span_id(struct jaeger_json *d, span_id_t *id)
 
 struct attr jaeger_read_warnings(struct jaeger_json *d, const char *key)
 {
-	struct attr list = {.key = batch_string(d->batch, slice_cstr(key)), .type = VALUE_ARRAY};
 	struct json_reader counted = d->r;
-	uint32_t count = 0;
+	uint32_t count = 0, first;
+	struct attr list;
 
 	if (json_null(&d->r))
 		return (struct attr){0};
 	for (json_array(&counted); json_next_item(&counted); count++)
 		json_skip(&counted);
-	list.children = (struct value_range){batch_nested(d->batch, count), count};
+	first = batch_nested(d->batch, count);
+	list = batch_list(d->batch, VALUE_ARRAY, (struct value_range){first, count});
+	list.key = batch_string(d->batch, slice_cstr(key));
 	json_array(&d->r);
 	for (uint32_t i = 0; json_next_item(&d->r); i++) {
 		struct attr text = {.type = VALUE_STRING, .string = jaeger_read_text(d)};
 
 		if (i < count && !d->batch->failed)
-			d->batch->nested[list.children.first + i] = text;
+			d->batch->nested[first + i] = text;
 	}
 	return count == 0 || d->batch->failed ? (struct attr){0} : list;
 }

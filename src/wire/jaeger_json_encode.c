@@ -56,11 +56,12 @@ static const struct slice trace_warnings_key = {"jaeger.trace_warnings", 21};
  * be. */
 static bool is_list(const struct batch *b, const struct attr *a, struct slice key)
 {
-	if (a->type != VALUE_ARRAY || a->children.count == 0 ||
-	    !slice_eq(batch_text(b, a->key), key))
+	struct value_range children = attr_children(b, a);
+
+	if (a->type != VALUE_ARRAY || children.count == 0 || !slice_eq(batch_text(b, a->key), key))
 		return false;
-	for (uint32_t i = 0; i < a->children.count; i++)
-		if (b->nested[a->children.first + i].type != VALUE_STRING)
+	for (uint32_t i = 0; i < children.count; i++)
+		if (b->nested[children.first + i].type != VALUE_STRING)
 			return false;
 	return true;
 }
@@ -76,14 +77,17 @@ static const struct attr *find_list(const struct batch *b, struct attr_range ran
 
 static void put_warnings(struct json_writer *w, const struct batch *b, const struct attr *list)
 {
+	struct value_range children;
+
 	json_put_name(w, "warnings");
 	if (!list) {
 		json_put_null(w);
 		return;
 	}
+	children = attr_children(b, list);
 	json_begin_array(w);
-	for (uint32_t i = 0; i < list->children.count; i++)
-		json_put_string(w, batch_text(b, b->nested[list->children.first + i].string));
+	for (uint32_t i = 0; i < children.count; i++)
+		json_put_string(w, batch_text(b, b->nested[children.first + i].string));
 	json_end_array(w);
 }
 

@@ -26,11 +26,11 @@ bool jaeger_take_text(const struct attr *a, uint32_t *code)
 	return true;
 }
 
-bool jaeger_take_count(const struct attr *a, uint32_t *count)
+bool jaeger_take_count(const struct batch *b, const struct attr *a, uint32_t *count)
 {
-	if (a->type != VALUE_INT || a->integer <= 0 || a->integer > UINT32_MAX)
+	if (a->type != VALUE_INT || attr_integer(b, a) <= 0 || attr_integer(b, a) > UINT32_MAX)
 		return false;
-	*count = (uint32_t)a->integer;
+	*count = (uint32_t)attr_integer(b, a);
 	return true;
 }
 
@@ -46,7 +46,7 @@ static bool take_status(struct span_parts *s, struct slice text)
 static bool take_error(struct span_parts *s, const struct attr *a, struct slice text)
 {
 	s->error_text |= slice_eq(text, SLICE("true")); /* an error, but not as we write it */
-	if (a->type != VALUE_BOOL || !a->boolean)
+	if (a->type != VALUE_BOOL || !a->word)
 		return false;
 	s->row.bits |= JAEGER_ERROR_TAG;
 	return true;
@@ -97,13 +97,13 @@ bool jaeger_take_tag(struct jaeger_json *d, struct span_parts *s, const struct a
 		s->taken[tag] = jaeger_take_text(a, &s->scope.version);
 		break;
 	case DROPPED_ATTRIBUTES:
-		s->taken[tag] = jaeger_take_count(a, &s->extra.dropped_attributes);
+		s->taken[tag] = jaeger_take_count(d->batch, a, &s->extra.dropped_attributes);
 		break;
 	case DROPPED_POINTS:
-		s->taken[tag] = jaeger_take_count(a, &s->extra.dropped_points);
+		s->taken[tag] = jaeger_take_count(d->batch, a, &s->extra.dropped_points);
 		break;
 	default:
-		s->taken[tag] = jaeger_take_count(a, &s->extra.dropped_links);
+		s->taken[tag] = jaeger_take_count(d->batch, a, &s->extra.dropped_links);
 	}
 	return s->taken[tag];
 }

@@ -75,7 +75,7 @@ static void read_log(struct jaeger_json *d, struct span_parts *s)
 			    jaeger_take_text(&a, &e.name))
 				continue;
 			if (dropped == 0 && slice_eq(key, SLICE("otel.dropped_attributes_count")) &&
-			    jaeger_take_count(&a, &dropped))
+			    jaeger_take_count(d->batch, &a, &dropped))
 				continue;
 			batch_attr(b, a);
 			e.attrs.count++;

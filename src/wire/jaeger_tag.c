@@ -81,13 +81,13 @@ static bool typed_value(const struct parts *p, struct batch *b, struct buffer *s
 		*ret = text_value(p, b, scratch);
 	} else if (slice_eq(p->type, SLICE("int64")) && number &&
 		   number_parse_i64(digits, &integer) == 0) {
-		*ret = (struct attr){.type = VALUE_INT, .integer = integer};
+		*ret = batch_int(b, integer);
 	} else if (slice_eq(p->type, SLICE("float64")) && number &&
 		   number_parse_double(digits, &real) == 0) {
-		*ret = (struct attr){.type = VALUE_DOUBLE, .number = real};
+		*ret = batch_double(b, real);
 	} else if (slice_eq(p->type, SLICE("bool")) &&
 		   (slice_eq(digits, SLICE("true")) || slice_eq(digits, SLICE("false")))) {
-		*ret = (struct attr){.type = VALUE_BOOL, .bits = digits.n == 4};
+		*ret = (struct attr){.type = VALUE_BOOL, .word = digits.n == 4};
 	} else {
 		return slice_eq(p->type, SLICE("binary")) && binary_value(p, b, scratch, ret);
 	}
@@ -101,14 +101,14 @@ static struct attr plain_value(const struct parts *p, struct batch *b, struct bu
 	double real;
 
 	if (p->json == JSON_BOOL)
-		return (struct attr){.type = VALUE_BOOL, .bits = p->raw.n == 4};
+		return (struct attr){.type = VALUE_BOOL, .word = p->raw.n == 4};
 	if (p->json != JSON_NUMBER)
 		return text_value(p, b, scratch);
 	if (number_parse_i64(p->raw, &integer) == 0)
-		return (struct attr){.type = VALUE_INT, .integer = integer};
+		return batch_int(b, integer);
 	if (number_parse_double(p->raw, &real) < 0)
 		real = 0; /* cannot be: the reader has checked it */
-	return (struct attr){.type = VALUE_DOUBLE, .number = real};
+	return batch_double(b, real);
 }
 
 struct attr jaeger_tag_read(struct json_reader *r, struct batch *b, struct buffer *scratch)
@@ -188,15 +188,15 @@ void jaeger_tag_put(struct json_writer *w, const struct batch *b, const struct a
 	switch (a->type) {
 	case VALUE_BOOL:
 		begin(w, key, "bool");
-		json_put_bool(w, a->boolean);
+		json_put_bool(w, a->word);
 		break;
 	case VALUE_INT:
 		begin(w, key, "int64");
-		put_int(w, a->integer);
+		put_int(w, attr_integer(b, a));
 		break;
 	case VALUE_DOUBLE:
 		begin(w, key, "float64");
-		json_put_double(w, a->number);
+		json_put_double(w, attr_number(b, a));
 		break;
 	case VALUE_BYTES:
 		begin(w, key, "binary");

@@ -71,18 +71,19 @@ static inline bool wide_varint(const uint8_t *p, size_t n, uint64_t *ret_value)
 	return true;
 }
 
-static inline void attr_put(struct attr *out, uint32_t key, enum value_type type, uint64_t bits)
+static inline void attr_put(struct attr *out, uint32_t key, enum value_type type, uint32_t word)
 {
-	*out = (struct attr){.key = key, .type = type, .bits = bits};
+	*out = (struct attr){.key = key, .type = type, .word = word};
 }
 
 /* An AnyValue of n bytes that holds one number or boolean and nothing else. */
-static inline bool decode_number(const uint8_t *p, size_t n, uint32_t key, struct attr *out)
+static inline bool decode_number(struct batch *b, const uint8_t *p, size_t n, uint32_t key,
+				 struct attr *out)
 {
 	uint64_t bits;
 
 	if (p[0] == PB_TAG(3, PB_VARINT) && n - 2 < 8 && wide_varint(p + 1, n - 1, &bits)) {
-		attr_put(out, key, VALUE_INT, bits);
+		attr_put(out, key, VALUE_INT, batch_word(b, bits));
 		return true;
 	}
 	if (p[0] == PB_TAG(2, PB_VARINT) && n == 2 && p[1] < 2) {
@@ -91,7 +92,7 @@ static inline bool decode_number(const uint8_t *p, size_t n, uint32_t key, struc
 	}
 	if (p[0] == PB_TAG(4, PB_FIXED64) && n == 9) {
 		memcpy(&bits, p + 1, sizeof(bits));
-		attr_put(out, key, VALUE_DOUBLE, bits);
+		attr_put(out, key, VALUE_DOUBLE, batch_word(b, bits));
 		return true;
 	}
 	return false;
@@ -127,7 +128,7 @@ static inline const uint8_t *decode_usual(struct otlp_decoder *d, const uint8_t 
 		return pair + size;
 	}
 	if (pb_load16(p) != pb_head(PB_TAG(2, PB_BYTES), n) ||
-	    !decode_number(p + 2, n, g->code, out))
+	    !decode_number(d->batch, p + 2, n, g->code, out))
 		return NULL;
 	return pair + size;
 }

@@ -25,10 +25,11 @@ static void put_pair(struct buffer *out, uint32_t number, const struct batch *b,
 static void put_children(struct buffer *out, uint32_t number, const struct batch *b,
 			 const struct attr *list)
 {
+	struct value_range children = attr_children(b, list);
 	size_t begun = pb_begin(out, number);
 
-	for (uint32_t i = 0; i < list->children.count; i++) {
-		const struct attr *child = &b->nested[list->children.first + i];
+	for (uint32_t i = 0; i < children.count; i++) {
+		const struct attr *child = &b->nested[children.first + i];
 
 		if (list->type == VALUE_KVLIST)
 			put_pair(out, 1, b, child);
@@ -53,13 +54,13 @@ void otlp_value_encode(struct buffer *out, uint32_t number, const struct batch *
 		pb_put_bytes(out, 1, batch_text(b, value->string));
 		break;
 	case VALUE_BOOL:
-		pb_put_varint(out, 2, value->boolean);
+		pb_put_varint(out, 2, value->word);
 		break;
 	case VALUE_INT:
-		pb_put_varint(out, 3, value->bits);
+		pb_put_varint(out, 3, attr_bits(b, value));
 		break;
 	case VALUE_DOUBLE:
-		pb_put_fixed64(out, 4, value->bits);
+		pb_put_fixed64(out, 4, attr_bits(b, value));
 		break;
 	case VALUE_ARRAY:
 		put_children(out, 5, b, value);
@@ -109,6 +110,7 @@ static void put_entity(struct buffer *out, const struct batch *b, const struct a
 		      {{"type", 4}, 2},
 		      {{"idKeys", 6}, 3},
 		      {{"descriptionKeys", 15}, 4}};
+	struct value_range parts, keys;
 	size_t begun;
 
 	if (entity->type == VALUE_RAW) {
@@ -116,33 +118,36 @@ static void put_entity(struct buffer *out, const struct batch *b, const struct a
 		return;
 	}
 	begun = pb_begin(out, 3);
+	parts = attr_children(b, entity);
 	for (size_t k = 0; entity->type == VALUE_KVLIST && k < sizeof(fields) / sizeof(fields[0]);
 	     k++)
-		for (uint32_t i = 0; i < entity->children.count; i++) {
-			const struct attr *a = &b->nested[entity->children.first + i];
+		for (uint32_t i = 0; i < parts.count; i++) {
+			const struct attr *a = &b->nested[parts.first + i];
 
 			if (!slice_eq(batch_text(b, a->key), fields[k].key))
 				continue;
+			keys = attr_children(b, a);
 			if (a->type == VALUE_STRING)
 				put_text(out, fields[k].number, b, a->string);
 			else if (a->type == VALUE_ARRAY)
-				for (uint32_t j = 0; j < a->children.count; j++)
-					pb_put_bytes(out, fields[k].number,
-						     batch_text(b, b->nested[a->children.first + j]
-									   .string));
+				for (uint32_t j = 0; j < keys.count; j++)
+					pb_put_bytes(
+						out, fields[k].number,
+						batch_text(b, b->nested[keys.first + j].string));
 		}
 	pb_end(out, begun);
 }
 
 static void put_resource(struct buffer *out, const struct batch *b, const struct resource *r)
 {
+	struct value_range entities = attr_children(b, &r->entities);
 	size_t begun = pb_begin(out, 1);
 
 	otlp_attrs_encode(out, 1, b, r->attrs);
 	put_number(out, 2, r->dropped_attributes);
 	if (r->entities.type == VALUE_ARRAY)
-		for (uint32_t i = 0; i < r->entities.children.count; i++)
-			put_entity(out, b, &b->nested[r->entities.children.first + i]);
+		for (uint32_t i = 0; i < entities.count; i++)
+			put_entity(out, b, &b->nested[entities.first + i]);
 	put_unknown(out, b, r->unknown);
 	pb_end(out, begun);
 }

@@ -31,19 +31,18 @@ static void entity_keys(struct otlp_decoder *d, struct slice bytes, uint32_t tag
 	uint32_t n = count_fields(bytes, tag), i = 0;
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
-	struct attr list = {.key = batch_string(b, key), .type = VALUE_ARRAY};
+	uint32_t first = batch_nested(b, n);
 
-	list.children.first = batch_nested(b, n);
-	list.children.count = n;
+	*out = batch_list(b, VALUE_ARRAY, (struct value_range){first, n});
+	out->key = batch_string(b, key);
 	if (b->failed)
 		return;
 	while (i < n && pb_next(&r, &f)) {
 		if (f.tag != tag)
 			continue;
-		b->nested[list.children.first + i++] =
+		b->nested[first + i++] =
 			(struct attr){.type = VALUE_STRING, .string = batch_string(b, f.bytes)};
 	}
-	*out = list;
 }
 
 /* An EntityRef becomes the kvlist that OTLP JSON shows; one with fields we do not know is kept as
@@ -86,7 +85,7 @@ static int decode_entity(struct otlp_decoder *d, struct slice bytes, uint32_t sl
 					     .string = batch_string(b, type)};
 	b->nested[first + 2] = keys;
 	b->nested[first + 3] = about;
-	b->nested[slot] = (struct attr){.type = VALUE_KVLIST, .children = {first, 4}};
+	b->nested[slot] = batch_list(b, VALUE_KVLIST, (struct value_range){first, 4});
 	return 0;
 }
 
@@ -96,19 +95,19 @@ static int decode_entities(struct otlp_decoder *d, struct slice bytes, struct re
 	uint32_t n = count_fields(bytes, tag), i = 0;
 	struct pb_reader r = pb_open(bytes);
 	struct pb_field f;
+	uint32_t first;
 	int error;
 
 	if (n == 0)
 		return 0;
-	out->entities = (struct attr){.type = VALUE_ARRAY};
-	out->entities.children.first = batch_nested(d->batch, n);
-	out->entities.children.count = n;
+	first = batch_nested(d->batch, n);
+	out->entities = batch_list(d->batch, VALUE_ARRAY, (struct value_range){first, n});
 	if (d->batch->failed)
 		return d->batch->failed;
 	while (pb_next(&r, &f)) {
 		if (f.tag != tag)
 			continue;
-		error = decode_entity(d, f.bytes, out->entities.children.first + i++);
+		error = decode_entity(d, f.bytes, first + i++);
 		if (error < 0)
 			return error;
 	}

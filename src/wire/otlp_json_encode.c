@@ -23,12 +23,14 @@ static void put_pair(struct json_writer *w, const struct batch *b, const struct 
 
 static void put_children(struct json_writer *w, const struct batch *b, const struct attr *list)
 {
+	struct value_range children = attr_children(b, list);
+
 	json_put_name(w, list->type == VALUE_ARRAY ? "arrayValue" : "kvlistValue");
 	json_begin_object(w);
 	json_put_name(w, "values");
 	json_begin_array(w);
-	for (uint32_t i = 0; i < list->children.count; i++) {
-		const struct attr *child = &b->nested[list->children.first + i];
+	for (uint32_t i = 0; i < children.count; i++) {
+		const struct attr *child = &b->nested[children.first + i];
 
 		if (list->type == VALUE_ARRAY)
 			otlp_json_put_value(w, b, child);
@@ -53,15 +55,15 @@ void otlp_json_put_value(struct json_writer *w, const struct batch *b, const str
 		break;
 	case VALUE_BOOL:
 		json_put_name(w, "boolValue");
-		json_put_bool(w, value->boolean);
+		json_put_bool(w, value->word);
 		break;
 	case VALUE_INT:
 		json_put_name(w, "intValue");
-		json_put_i64_text(w, value->integer);
+		json_put_i64_text(w, attr_integer(b, value));
 		break;
 	case VALUE_DOUBLE:
 		json_put_name(w, "doubleValue");
-		json_put_double(w, value->number);
+		json_put_double(w, attr_number(b, value));
 		break;
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
@@ -88,15 +90,18 @@ void otlp_json_put_attrs(struct json_writer *w, const struct batch *b, struct at
 /* The kvlist that stands for an EntityRef has its keys from this format. */
 static void put_entity(struct json_writer *w, const struct batch *b, const struct attr *entity)
 {
+	struct value_range parts = attr_children(b, entity);
+
 	if (entity->type == VALUE_RAW) {
 		otlp_json_put_raw_entity(w, batch_text(b, entity->string));
 		return;
 	}
 	json_begin_object(w);
-	for (uint32_t i = 0; i < entity->children.count; i++) {
-		const struct attr *a = &b->nested[entity->children.first + i];
+	for (uint32_t i = 0; i < parts.count; i++) {
+		const struct attr *a = &b->nested[parts.first + i];
+		struct value_range keys = attr_children(b, a);
 
-		if (a->type == VALUE_STRING ? a->string == 0 : a->children.count == 0)
+		if (a->type == VALUE_STRING ? a->string == 0 : keys.count == 0)
 			continue;
 		json_put_key(w, batch_text(b, a->key));
 		if (a->type == VALUE_STRING) {
@@ -104,8 +109,8 @@ static void put_entity(struct json_writer *w, const struct batch *b, const struc
 			continue;
 		}
 		json_begin_array(w);
-		for (uint32_t k = 0; k < a->children.count; k++)
-			json_put_string(w, batch_text(b, b->nested[a->children.first + k].string));
+		for (uint32_t k = 0; k < keys.count; k++)
+			json_put_string(w, batch_text(b, b->nested[keys.first + k].string));
 		json_end_array(w);
 	}
 	json_end_object(w);
@@ -114,9 +119,11 @@ static void put_entity(struct json_writer *w, const struct batch *b, const struc
 void otlp_json_put_entities(struct json_writer *w, const struct batch *b,
 			    const struct attr *entities)
 {
+	struct value_range list = attr_children(b, entities);
+
 	json_begin_array(w);
-	for (uint32_t i = 0; i < entities->children.count; i++)
-		put_entity(w, b, &b->nested[entities->children.first + i]);
+	for (uint32_t i = 0; i < list.count; i++)
+		put_entity(w, b, &b->nested[list.first + i]);
 	json_end_array(w);
 }
 

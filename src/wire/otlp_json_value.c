@@ -199,7 +199,7 @@ static struct attr read_double(struct otlp_json *d)
 	double number = 0;
 
 	json_double(&d->r, &number);
-	return (struct attr){.type = VALUE_DOUBLE, .number = number};
+	return batch_double(d->batch, number);
 }
 
 /* JavaScript takes 1e300 for an integer, and its exporters send it as one: a bare number that does
@@ -212,7 +212,7 @@ static struct attr read_integer(struct otlp_json *d)
 	int64_t integer = 0;
 
 	if (json_i64(&d->r, &integer) || !bare || !json_is_range_error(&d->r))
-		return (struct attr){.type = VALUE_INT, .integer = integer};
+		return batch_int(d->batch, integer);
 	d->r.at = where;
 	d->r.bad = NULL;
 	return read_double(d);
@@ -256,18 +256,16 @@ static struct attr read_value(struct otlp_json *d, unsigned position, int depth)
 		case BOOL:
 			value.type = VALUE_BOOL;
 			json_bool(&d->r, &truth);
-			value.bits = truth;
+			value.word = truth;
 			break;
 		case DOUBLE:
 			value = read_double(d);
 			break;
 		case ARRAY:
-			value.type = VALUE_ARRAY;
-			value.children = read_children(d, false, depth);
+			value = batch_list(d->batch, VALUE_ARRAY, read_children(d, false, depth));
 			break;
 		case KVLIST:
-			value.type = VALUE_KVLIST;
-			value.children = read_children(d, true, depth);
+			value = batch_list(d->batch, VALUE_KVLIST, read_children(d, true, depth));
 			break;
 		case BYTES:
 			value.type = VALUE_BYTES;
@@ -297,11 +295,10 @@ static bool take_scalar(struct otlp_json *d, unsigned slot, struct attr *value)
 
 		if (!json_digits(r, &integer) || (quoted && !json_take(r, SLICE("\""))))
 			return false;
-		value->type = VALUE_INT;
-		value->integer = integer;
+		*value = batch_int(d->batch, integer);
 	} else if (json_take(r, SLICE("boolValue\":"))) {
-		value->bits = json_take(r, SLICE("true"));
-		if (!value->bits && !json_take(r, SLICE("false")))
+		value->word = json_take(r, SLICE("true"));
+		if (!value->word && !json_take(r, SLICE("false")))
 			return false;
 		value->type = VALUE_BOOL;
 	} else {
@@ -357,7 +354,7 @@ static struct attr read_keys(struct otlp_json *d)
 	json_array(&d->r);
 	while (json_next_item(&d->r))
 		push(d, (struct attr){.type = VALUE_STRING, .string = otlp_json_text(d)});
-	return (struct attr){.type = VALUE_ARRAY, .children = pop_children(d, base)};
+	return batch_list(d->batch, VALUE_ARRAY, pop_children(d, base));
 }
 
 enum entity_field { SCHEMA_URL, TYPE, ID_KEYS, DESCRIPTION_KEYS, ENTITY_FIELDS };
@@ -399,7 +396,7 @@ static struct attr read_entity(struct otlp_json *d)
 		parts[i].key = batch_string(d->batch, names[i].text);
 		push(d, parts[i]);
 	}
-	return (struct attr){.type = VALUE_KVLIST, .children = pop_children(d, base)};
+	return batch_list(d->batch, VALUE_KVLIST, pop_children(d, base));
 }
 
 struct attr otlp_json_entities(struct otlp_json *d)
@@ -411,5 +408,5 @@ struct attr otlp_json_entities(struct otlp_json *d)
 		push(d, read_entity(d));
 	if (d->stack_n == base)
 		return (struct attr){0};
-	return (struct attr){.type = VALUE_ARRAY, .children = pop_children(d, base)};
+	return batch_list(d->batch, VALUE_ARRAY, pop_children(d, base));
 }

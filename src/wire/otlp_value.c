@@ -95,7 +95,7 @@ static int decode_children(struct otlp_decoder *d, struct slice bytes, struct at
 				"attribute value is nested deeper than %d levels at byte %zu",
 				DECODE_DEPTH_MAX, (size_t)(bytes.p - d->body.p));
 	first = batch_nested(b, count);
-	out->children = (struct value_range){first, count};
+	out->word = batch_list(b, out->type, (struct value_range){first, count}).word;
 	if (b->failed)
 		return b->failed;
 	r = pb_open(bytes);
@@ -119,19 +119,19 @@ static int decode_one(struct otlp_decoder *d, const struct pb_field *f, struct a
 	case PB_TAG(1, PB_BYTES):
 	case PB_TAG(7, PB_BYTES):
 		out->type = f->tag == PB_TAG(1, PB_BYTES) ? VALUE_STRING : VALUE_BYTES;
-		out->bits = batch_string(d->batch, f->bytes);
+		out->string = batch_string(d->batch, f->bytes);
 		return 0;
 	case PB_TAG(2, PB_VARINT):
 		out->type = VALUE_BOOL;
-		out->bits = f->value != 0;
+		out->word = f->value != 0;
 		return 0;
 	case PB_TAG(3, PB_VARINT):
 		out->type = VALUE_INT;
-		out->bits = f->value;
+		out->word = batch_word(d->batch, f->value);
 		return 0;
 	case PB_TAG(4, PB_FIXED64):
 		out->type = VALUE_DOUBLE;
-		out->bits = f->value;
+		out->word = batch_word(d->batch, f->value);
 		return 0;
 	case PB_TAG(5, PB_BYTES):
 	case PB_TAG(6, PB_BYTES):
@@ -153,7 +153,7 @@ static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *o
 	int error;
 
 	out->type = VALUE_EMPTY;
-	out->bits = 0;
+	out->word = 0;
 	if (pb_next(&r, &f) && r.at == r.end) {
 		error = decode_one(d, &f, out, depth, &known);
 		if (error < 0)
@@ -167,7 +167,7 @@ static int decode_any(struct otlp_decoder *d, struct slice bytes, struct attr *o
 		return otlp_malformed(d, r.bad, "an attribute's value");
 	if (!known) {
 		out->type = VALUE_RAW;
-		out->bits = batch_string(d->batch, bytes);
+		out->string = batch_string(d->batch, bytes);
 	}
 	return 0;
 }

@@ -11,32 +11,34 @@ static void put_pair(struct json_writer *w, const struct batch *b, const struct 
 
 void value_put_json(struct json_writer *w, const struct batch *b, const struct attr *value)
 {
+	struct value_range children = attr_children(b, value);
+
 	switch (value->type) {
 	case VALUE_STRING:
 		json_put_string(w, batch_text(b, value->string));
 		break;
 	case VALUE_BOOL:
-		json_put_bool(w, value->boolean);
+		json_put_bool(w, value->word);
 		break;
 	case VALUE_INT:
-		json_put_i64(w, value->integer);
+		json_put_i64(w, attr_integer(b, value));
 		break;
 	case VALUE_DOUBLE:
-		json_put_double(w, value->number);
+		json_put_double(w, attr_number(b, value));
 		break;
 	case VALUE_BYTES:
 		json_put_base64(w, batch_text(b, value->string));
 		break;
 	case VALUE_ARRAY:
 		json_begin_array(w);
-		for (uint32_t i = 0; i < value->children.count; i++)
-			value_put_json(w, b, &b->nested[value->children.first + i]);
+		for (uint32_t i = 0; i < children.count; i++)
+			value_put_json(w, b, &b->nested[children.first + i]);
 		json_end_array(w);
 		break;
 	case VALUE_KVLIST:
 		json_begin_object(w);
-		for (uint32_t i = 0; i < value->children.count; i++)
-			put_pair(w, b, &b->nested[value->children.first + i]);
+		for (uint32_t i = 0; i < children.count; i++)
+			put_pair(w, b, &b->nested[children.first + i]);
 		json_end_object(w);
 		break;
 	case VALUE_RAW:

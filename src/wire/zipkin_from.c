@@ -66,8 +66,9 @@ static struct slice take_text(struct maker *m, unsigned bit, struct slice key, u
 static uint32_t take_port(struct maker *m, unsigned bit, struct slice key, uint32_t *at)
 {
 	const struct attr *a = announced(m, bit, key, VALUE_INT, at);
+	int64_t port = a ? attr_integer(m->b, a) : 0;
 
-	return a && a->integer > 0 && a->integer <= ZIPKIN_PORT_MAX ? (uint32_t)a->integer : 0;
+	return port > 0 && port <= ZIPKIN_PORT_MAX ? (uint32_t)port : 0;
 }
 
 static void from_zipkin(struct maker *m)

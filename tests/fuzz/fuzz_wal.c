@@ -77,8 +77,9 @@ static int replay(void *context, const struct wal_record *record)
 		r->sum += batch_text(b, b->events[i].name).n + batch_service(b, &b->events[i]).n +
 			  batch_place_get(b, i).seq;
 	for (size_t i = 0; i < b->attr_n; i++)
-		if (b->attrs[i].type == VALUE_BOOL)
-			r->sum += b->attrs[i].boolean;
+		r->sum += attr_bits(b, &b->attrs[i]);
+	for (size_t i = 0; i < b->nested_n; i++)
+		r->sum += attr_bits(b, &b->nested[i]);
 	return 0;
 }
 
@@ -109,8 +110,9 @@ static void records_put(char *p, size_t n)
 
 	for (size_t at = 0; n - at >= sizeof(struct wal_record_header); seq++) {
 		struct wal_record_header h;
-		uint32_t *counts[] = {&h.strings, &h.text_n,     &h.event_n, &h.attr_n, &h.nested_n,
-				      &h.extra_n, &h.resource_n, &h.scope_n, &h.place_n};
+		uint32_t *counts[] = {&h.strings,    &h.text_n,   &h.event_n, &h.place_n,
+				      &h.attr_n,     &h.nested_n, &h.wide_n,  &h.extra_n,
+				      &h.resource_n, &h.scope_n};
 
 		memcpy(&h, p + at, sizeof(h));
 		memcpy(&h.magic, "CWR1", 4);

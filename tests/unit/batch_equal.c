@@ -49,24 +49,26 @@ static bool double_same(double x, double y)
 bool attr_equal(const struct batch *a, const struct attr *x, const struct batch *b,
 		const struct attr *y)
 {
+	struct value_range left = attr_children(a, x), right = attr_children(b, y);
+
 	if (x->type != y->type || !slice_eq(batch_text(a, x->key), batch_text(b, y->key)))
 		return false;
 	switch (x->type) {
 	case VALUE_EMPTY:
 		return true;
 	case VALUE_BOOL:
-		return x->boolean == y->boolean;
+		return x->word == y->word;
 	case VALUE_INT:
-		return x->integer == y->integer;
+		return attr_integer(a, x) == attr_integer(b, y);
 	case VALUE_DOUBLE:
-		return double_same(x->number, y->number);
+		return double_same(attr_number(a, x), attr_number(b, y));
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
-		if (x->children.count != y->children.count)
+		if (left.count != right.count)
 			return false;
-		for (uint32_t i = 0; i < x->children.count; i++)
-			if (!attr_equal(a, &a->nested[x->children.first + i], b,
-					&b->nested[y->children.first + i]))
+		for (uint32_t i = 0; i < left.count; i++)
+			if (!attr_equal(a, &a->nested[left.first + i], b,
+					&b->nested[right.first + i]))
 				return false;
 		return true;
 	default:

@@ -186,7 +186,7 @@ static struct attr pair(struct maker *m, unsigned depth)
 		if (key)
 			pb_put_bytes(&s, 1, batch_text(m->b, key));
 		unknown_field(m, &s);
-		return (struct attr){.key = key, .type = VALUE_RAW_PAIR, .bits = intern(m, &s)};
+		return (struct attr){.key = key, .type = VALUE_RAW_PAIR, .string = intern(m, &s)};
 	}
 	a = value(m, depth);
 	a.key = text(m);
@@ -196,48 +196,45 @@ static struct attr pair(struct maker *m, unsigned depth)
 static struct attr list(struct maker *m, unsigned depth, uint8_t type)
 {
 	uint32_t count = (uint32_t)rng_below(m->rng, 5);
-	struct attr a = {.type = type, .bits = 0};
+	struct value_range range = {batch_nested(m->b, count), count};
 
-	a.children = (struct value_range){batch_nested(m->b, count), count};
 	for (uint32_t i = 0; i < count; i++) {
 		struct attr child = type == VALUE_ARRAY ? value(m, depth + 1) : pair(m, depth + 1);
 
-		m->b->nested[a.children.first + i] = child;
+		m->b->nested[range.first + i] = child;
 	}
-	return a;
+	return batch_list(m->b, type, range);
 }
 
 static struct attr value(struct maker *m, unsigned depth)
 {
 	uint64_t type = rng_below(m->rng, m->what->json ? VALUE_RAW : VALUE_RAW + 1);
 	struct buffer s = {0};
-	double d;
 
 	switch (type) {
 	case VALUE_STRING:
-		return (struct attr){.type = VALUE_STRING, .bits = text(m)};
+		return (struct attr){.type = VALUE_STRING, .string = text(m)};
 	case VALUE_BOOL:
-		return (struct attr){.type = VALUE_BOOL, .bits = one_in(m, 2)};
+		return (struct attr){.type = VALUE_BOOL, .word = one_in(m, 2)};
 	case VALUE_INT:
-		return (struct attr){.type = VALUE_INT, .bits = number(m)};
+		return batch_int(m->b, (int64_t)number(m));
 	case VALUE_DOUBLE:
-		d = real(m);
-		return (struct attr){.type = VALUE_DOUBLE, .number = d};
+		return batch_double(m->b, real(m));
 	case VALUE_BYTES:
 		random_bytes(m, &s, rng_below(m->rng, 20));
-		return (struct attr){.type = VALUE_BYTES, .bits = intern(m, &s)};
+		return (struct attr){.type = VALUE_BYTES, .string = intern(m, &s)};
 	case VALUE_ARRAY:
 	case VALUE_KVLIST:
 		if (depth < DEPTH_MAX)
 			return list(m, depth, (uint8_t)type);
-		return (struct attr){.type = (uint8_t)type, .bits = 0};
+		return (struct attr){.type = (uint8_t)type};
 	case VALUE_RAW:
 		unknown_field(m, &s);
 		if (one_in(m, 2))
 			pb_put_bytes(&s, 1, SLICE("and a string"));
-		return (struct attr){.type = VALUE_RAW, .bits = intern(m, &s)};
+		return (struct attr){.type = VALUE_RAW, .string = intern(m, &s)};
 	default:
-		return (struct attr){.type = VALUE_EMPTY, .bits = 0};
+		return (struct attr){.type = VALUE_EMPTY};
 	}
 }
 
@@ -254,43 +251,43 @@ static struct attr_range attrs(struct maker *m)
 static struct attr strings(struct maker *m, struct slice key)
 {
 	uint32_t count = (uint32_t)rng_below(m->rng, 3);
-	struct attr a = {.key = batch_string(m->b, key), .type = VALUE_ARRAY, .bits = 0};
+	struct value_range range = {batch_nested(m->b, count), count};
+	struct attr a = batch_list(m->b, VALUE_ARRAY, range);
 
-	a.children = (struct value_range){batch_nested(m->b, count), count};
+	a.key = batch_string(m->b, key);
 	for (uint32_t i = 0; i < count; i++)
-		m->b->nested[a.children.first + i] =
-			(struct attr){.type = VALUE_STRING, .bits = text(m)};
+		m->b->nested[range.first + i] =
+			(struct attr){.type = VALUE_STRING, .string = text(m)};
 	return a;
 }
 
 /* Entity references, with all four keys as the decoders give them. */
 static struct attr entities(struct maker *m)
 {
-	struct attr a = {.type = VALUE_ARRAY, .bits = 0};
+	struct value_range range;
 	uint32_t count = 1 + (uint32_t)rng_below(m->rng, 2);
 
 	if (!one_in(m, 3))
-		return (struct attr){.type = VALUE_EMPTY, .bits = 0};
-	a.children = (struct value_range){batch_nested(m->b, count), count};
+		return (struct attr){.type = VALUE_EMPTY};
+	range = (struct value_range){batch_nested(m->b, count), count};
 	for (uint32_t i = 0; i < count; i++) {
-		struct attr entity = {.type = VALUE_KVLIST, .bits = 0};
 		uint32_t first = batch_nested(m->b, 4);
 		struct attr fields[4] = {
 			{.key = batch_string(m->b, SLICE("schemaUrl")),
 			 .type = VALUE_STRING,
-			 .bits = text(m)},
+			 .string = text(m)},
 			{.key = batch_string(m->b, SLICE("type")),
 			 .type = VALUE_STRING,
-			 .bits = text(m)},
+			 .string = text(m)},
 			strings(m, SLICE("idKeys")),
 			strings(m, SLICE("descriptionKeys")),
 		};
 
 		memcpy(m->b->nested + first, fields, sizeof(fields));
-		entity.children = (struct value_range){first, 4};
-		m->b->nested[a.children.first + i] = entity;
+		m->b->nested[range.first + i] =
+			batch_list(m->b, VALUE_KVLIST, (struct value_range){first, 4});
 	}
-	return a;
+	return batch_list(m->b, VALUE_ARRAY, range);
 }
 
 static uint32_t resource(struct maker *m)

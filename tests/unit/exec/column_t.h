@@ -57,15 +57,16 @@ static inline void add_attrs(struct batch *b, struct rng *rng)
 		case 6: { /* a list */
 			uint32_t count = (uint32_t)rng_below(rng, 4),
 				 first = batch_nested(b, count);
+			struct attr list =
+				batch_list(b, VALUE_ARRAY, (struct value_range){first, count});
 
 			for (uint32_t i = 0; i < count; i++)
 				b->nested[first + i] = (struct attr){
 					.type = VALUE_STRING,
 					.string = batch_string(
 						b, slice_cstr(colours[rng_below(rng, 3)]))};
-			batch_attr(b, (struct attr){.key = batch_string(b, SLICE("tags")),
-						    .type = VALUE_ARRAY,
-						    .children = {first, count}});
+			list.key = batch_string(b, SLICE("tags"));
+			batch_attr(b, list);
 			break;
 		}
 		case 7: /* a key without a value, which may come before or after one with */

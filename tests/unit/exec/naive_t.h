@@ -84,7 +84,7 @@ static inline uint64_t naive_thread(const struct naive_trace *t, uint32_t span)
 	const struct attr *a =
 		batch_attr_find(t->b, t->spans[span].event->attrs, SLICE("thread.id"));
 
-	return a ? (uint64_t)a->integer + 1 : 0;
+	return a ? attr_bits(t->b, a) + 1 : 0;
 }
 
 static inline void naive_arc(struct naive_trace *t, uint32_t from, uint32_t to,
@@ -365,7 +365,7 @@ static inline struct value naive_x(const struct naive_trace *t, uint32_t span)
 {
 	const struct attr *a = batch_attr_find(t->b, t->spans[span].event->attrs, SLICE("x"));
 
-	return a ? value_int(a->integer) : value_nil();
+	return a ? value_int(attr_integer(t->b, a)) : value_nil();
 }
 
 /* Which of some comes first, or last, in causal order: its place among them; SIZE_MAX: of none.

@@ -71,7 +71,7 @@ static inline void query_t_attr(struct batch *b, struct slice word)
 	if (value.n && value.p[0] == '[') {
 		struct slice rest = slice_of(value.p + 1, value.n - 2);
 		uint32_t n = rest.n > 0, first, i = 0;
-		struct attr a = {.key = batch_string(b, key), .type = VALUE_ARRAY};
+		struct attr a;
 
 		for (size_t k = 0; k < rest.n; k++)
 			n += rest.p[k] == ',';
@@ -80,15 +80,14 @@ static inline void query_t_attr(struct batch *b, struct slice word)
 			struct slice one = slice_cut(&rest, ',');
 			struct attr element = {.type = VALUE_STRING};
 
-			if (query_t_number(one, &number)) {
-				element.type = VALUE_INT;
-				element.integer = number;
-			} else {
+			if (query_t_number(one, &number))
+				element = batch_int(b, number);
+			else
 				element.string = batch_string(b, one);
-			}
 			b->nested[first + i++] = element;
 		}
-		a.children = (struct value_range){first, n};
+		a = batch_list(b, VALUE_ARRAY, (struct value_range){first, n});
+		a.key = batch_string(b, key);
 		batch_attr(b, a);
 	} else if (query_t_number(value, &number)) {
 		batch_attr_int(b, key, number);
@@ -221,8 +220,7 @@ static inline void query_t_row(struct batch *b, struct slice rest)
 	if (e.type == EVENT_LINK)
 		batch_extra(b, (uint32_t)b->event_n - 1)->link_trace = e.trace_id;
 	if (e.type == EVENT_COUNTER)
-		batch_extra(b, (uint32_t)b->event_n - 1)->body =
-			(struct attr){.type = VALUE_INT, .integer = value};
+		batch_extra(b, (uint32_t)b->event_n - 1)->body = batch_int(b, value);
 }
 
 static inline struct batch *query_t_batch(const char *text)

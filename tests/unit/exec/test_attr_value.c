@@ -18,14 +18,14 @@ static struct batch *new_batch(void)
 static struct attr deep(struct batch *b, int depth, enum value_type type)
 {
 	uint32_t first = batch_nested(b, 2), text = batch_string(b, SLICE("b"));
-	struct attr inner = {.type = VALUE_INT, .integer = 7};
+	struct attr inner = batch_int(b, 7);
 
 	if (depth > 0)
 		inner = deep(b, depth - 1, type);
 	b->nested[first] = (struct attr){.key = text, .type = VALUE_STRING, .string = text};
 	inner.key = text;
 	b->nested[first + 1] = inner;
-	return (struct attr){.type = type, .children = {first, 2}};
+	return batch_list(b, type, (struct value_range){first, 2});
 }
 
 static struct attr longer(struct batch *b, uint32_t n)
@@ -33,8 +33,8 @@ static struct attr longer(struct batch *b, uint32_t n)
 	uint32_t first = batch_nested(b, n);
 
 	for (uint32_t i = 0; i < n; i++)
-		b->nested[first + i] = (struct attr){.type = VALUE_INT, .integer = i};
-	return (struct attr){.type = VALUE_ARRAY, .children = {first, n}};
+		b->nested[first + i] = batch_int(b, i);
+	return batch_list(b, VALUE_ARRAY, (struct value_range){first, n});
 }
 
 static void assert_same(const struct value *x, const struct value *y, int depth)

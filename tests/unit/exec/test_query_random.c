@@ -199,6 +199,7 @@ static int naive_list(const struct naive *n, struct item item, const struct matc
 {
 	uint32_t span = m->span[item.alias];
 	const struct batch *b = n->t.b;
+	struct value_range children;
 	const struct attr *a;
 
 	if (span == NO_SPAN)
@@ -206,9 +207,10 @@ static int naive_list(const struct naive *n, struct item item, const struct matc
 	a = batch_attr_find(b, n->t.spans[span].event->attrs, SLICE("l"));
 	if (!a)
 		return -1;
-	if (i < a->children.count)
-		*ret = value_text(batch_text(b, b->nested[a->children.first + i].string));
-	return (int)a->children.count;
+	children = attr_children(b, a);
+	if (i < children.count)
+		*ret = value_text(batch_text(b, b->nested[children.first + i].string));
+	return (int)children.count;
 }
 
 static bool naive_member(const struct naive *n, const struct alias *a, uint32_t span)

@@ -69,6 +69,12 @@ static struct attr string_attr(struct batch *b, const char *key, const char *val
 			     .string = batch_string(b, slice_cstr(value))};
 }
 
+static struct attr named(struct batch *b, const char *key, struct attr value)
+{
+	value.key = batch_string(b, slice_cstr(key));
+	return value;
+}
+
 static struct attr nest(struct batch *b, const char *key, enum value_type type,
 			const struct attr *children, uint32_t n)
 {
@@ -76,8 +82,7 @@ static struct attr nest(struct batch *b, const char *key, enum value_type type,
 
 	for (uint32_t i = 0; i < n; i++)
 		b->nested[first + i] = children[i];
-	return (struct attr){
-		.key = batch_string(b, slice_cstr(key)), .type = type, .children = {first, n}};
+	return named(b, key, batch_list(b, type, (struct value_range){first, n}));
 }
 
 /* A resource, a scope, and as many events as asked; attributes come later. */
@@ -172,9 +177,7 @@ static void hashed_values_stay_joinable(void **state)
 		  (struct attr[]){
 			  string_attr(b, "user.id", "4711"),
 			  string_attr(b, "user.alias", SECRET),
-			  {.key = batch_string(b, SLICE("user.number")),
-			   .type = VALUE_INT,
-			   .integer = 4711},
+			  named(b, "user.number", batch_int(b, 4711)),
 			  string_attr(b, "user.other", "4712"),
 		  },
 		  4);
@@ -379,8 +382,8 @@ static void a_nested_value_is_hashed_whole_or_by_leaf(void **state)
 	assert_false(holds(a, "Bern"));
 	assert_true(holds(a, "plain"));
 	user = batch_attr_find(a, a->events[0].attrs, SLICE("user"));
-	assert_int_equal(user->children.count, 3);
-	assert_int_equal(a->nested[user->children.first + 1].type, VALUE_STRING);
+	assert_int_equal(attr_children(a, user).count, 3);
+	assert_int_equal(a->nested[attr_children(a, user).first + 1].type, VALUE_STRING);
 	assert_batch_equal(a, b); /* equal structures hash alike */
 	batch_unref(a);
 	batch_unref(b);
@@ -426,11 +429,11 @@ static void patterns_see_every_kind_of_value(void **state)
 	r = redact_of(cat);
 	add_event(b, EVENT_SPAN,
 		  (struct attr[]){
-			  {.key = batch_string(b, SLICE("i")), .type = VALUE_INT, .integer = -12},
-			  {.key = batch_string(b, SLICE("i2")), .type = VALUE_INT, .integer = 12},
-			  {.key = batch_string(b, SLICE("t")), .type = VALUE_BOOL, .bits = 1},
-			  {.key = batch_string(b, SLICE("f")), .type = VALUE_BOOL, .bits = 0},
-			  {.key = batch_string(b, SLICE("d")), .type = VALUE_DOUBLE, .number = 0.5},
+			  named(b, "i", batch_int(b, -12)),
+			  named(b, "i2", batch_int(b, 12)),
+			  {.key = batch_string(b, SLICE("t")), .type = VALUE_BOOL, .word = 1},
+			  {.key = batch_string(b, SLICE("f")), .type = VALUE_BOOL, .word = 0},
+			  named(b, "d", batch_double(b, 0.5)),
 			  {.key = batch_string(b, SLICE("b")),
 			   .type = VALUE_BYTES,
 			   .string = batch_string(b, slice_of(nul, sizeof(nul) - 1))},

@@ -15,6 +15,7 @@
 static struct batch *user_batch(void)
 {
 	struct batch *b = batch_new(0);
+	struct attr list;
 	uint32_t first;
 
 	b->owner = batch_string(b, SLICE("shop"));
@@ -27,9 +28,9 @@ static struct batch *user_batch(void)
 	b->nested[first + 1] = (struct attr){.key = batch_string(b, SLICE("name")),
 					     .type = VALUE_STRING,
 					     .string = batch_string(b, SLICE("ann"))};
-	batch_attr(b, (struct attr){.key = batch_string(b, SLICE("user")),
-				    .type = VALUE_KVLIST,
-				    .children = {first, 2}});
+	list = batch_list(b, VALUE_KVLIST, (struct value_range){first, 2});
+	list.key = batch_string(b, SLICE("user"));
+	batch_attr(b, list);
 	batch_attr_string(b, SLICE("card"), SLICE(SECRET));
 	*batch_event(b) = (struct event){.type = EVENT_LOG, .attrs = {0, 2}};
 	batch_extra(b, 0)->body =

@@ -30,8 +30,7 @@ static void begins_and_ends_are_joined(void **state)
 	batch_extra(b, (uint32_t)b->event_n - 1)->status_message = code;
 	rows_add(b, EVENT_BEGIN, 3, 1, 55, p); /* runs on */
 	rows_add(b, EVENT_COUNTER, 3, 0, 56, p);
-	batch_extra(b, (uint32_t)b->event_n - 1)->body =
-		(struct attr){.type = VALUE_INT, .integer = 7};
+	batch_extra(b, (uint32_t)b->event_n - 1)->body = batch_int(b, -7);
 	t = rows_trace(b);
 	assert_int_equal(trace_to_batch(t, &out), 0);
 	assert_true(batch_check(out));
@@ -61,8 +60,9 @@ static void begins_and_ends_are_joined(void **state)
 			assert_int_equal(e->end_ns, 0);
 		} else if (e->id1 == 3) {
 			assert_int_equal(e->type, EVENT_POINT);
-			assert_int_equal(batch_attr_find(out, e->attrs, SLICE("value"))->integer,
-					 7);
+			assert_int_equal(
+				attr_integer(out, batch_attr_find(out, e->attrs, SLICE("value"))),
+				-7);
 		}
 	}
 	trace_free(t);

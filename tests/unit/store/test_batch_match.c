@@ -38,17 +38,18 @@ static struct attr_range some_attrs(struct batch *b, struct rng *rng, uint64_t m
 		case 3: { /* a list, perhaps empty */
 			uint32_t count = (uint32_t)rng_below(rng, 3),
 				 first = batch_nested(b, count);
+			struct attr list =
+				batch_list(b, VALUE_ARRAY, (struct value_range){first, count});
 
 			for (uint32_t i = 0; i < count; i++) {
 				uint32_t code = batch_string(b, some_text(rng));
 
 				b->nested[first + i] =
-					i ? (struct attr){.type = VALUE_INT, .integer = 7}
+					i ? batch_int(b, 7)
 					  : (struct attr){.type = VALUE_STRING, .string = code};
 			}
-			batch_attr(b, (struct attr){.key = batch_string(b, some_text(rng)),
-						    .type = VALUE_ARRAY,
-						    .children = {first, count}});
+			list.key = batch_string(b, some_text(rng));
+			batch_attr(b, list);
 			break;
 		}
 		default: /* also the empty text, and keys that stand twice */

@@ -15,6 +15,7 @@ static void add_values(struct batch *b, int k)
 	uint32_t first = (uint32_t)b->attr_n, nested;
 	struct event *e = &b->events[b->event_n - 1];
 	uint32_t at = (uint32_t)(e - b->events);
+	struct attr list;
 
 	batch_attr_string(b, SLICE("http.route"), SLICE("/cart/{id}"));
 	batch_attr_string(b, SLICE("session"), SLICE("0b8efff7-9803-8103-d269-b633813fc60c"));
@@ -23,12 +24,12 @@ static void add_values(struct batch *b, int k)
 	batch_attr_double(b, SLICE("ratio"), 0.25 * k);
 	batch_attr_string(b, SLICE(""), slice_of("\0\xff odd", 6));
 	nested = batch_nested(b, 2);
-	b->nested[nested] = (struct attr){.type = VALUE_INT, .integer = k};
+	b->nested[nested] = batch_int(b, k);
 	b->nested[nested + 1] =
 		(struct attr){.type = VALUE_STRING, .string = batch_string(b, SLICE("inner"))};
-	batch_attr(b, (struct attr){.key = batch_string(b, SLICE("list")),
-				    .type = VALUE_ARRAY,
-				    .children = {nested, 2}});
+	list = batch_list(b, VALUE_ARRAY, (struct value_range){nested, 2});
+	list.key = batch_string(b, SLICE("list"));
+	batch_attr(b, list);
 	b->events[at].attrs = (struct attr_range){first, (uint32_t)b->attr_n - first};
 }
 

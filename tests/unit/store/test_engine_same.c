@@ -69,7 +69,7 @@ static void assert_same_found(struct store *a, struct store *b)
 			if (attr->type == VALUE_STRING)
 				tag.value = batch_text(x, attr->string);
 			else if (attr->type == VALUE_BOOL)
-				tag.value = attr->boolean ? SLICE("true") : SLICE("false");
+				tag.value = attr->word ? SLICE("true") : SLICE("false");
 			else
 				continue;
 			assert_same_find(a, b, (struct store_query){.tags = &tag, .tag_n = 1});

@@ -39,20 +39,20 @@ static const char *const colours[] = {"red", "green", "blue", "", "true", "7", "
 static void add_list(struct batch *b, struct rng *rng, struct slice key)
 {
 	uint32_t count = (uint32_t)rng_below(rng, 4), first = batch_nested(b, count);
+	struct attr list = batch_list(b, VALUE_ARRAY, (struct value_range){first, count});
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t code = batch_string(b, slice_cstr(colours[rng_below(rng, 7)]));
 		struct attr a = {.type = VALUE_STRING, .string = code};
 
 		if (rng_below(rng, 4) == 0)
-			a = (struct attr){.type = VALUE_INT, .integer = 7};
+			a = batch_int(b, 7);
 		else if (rng_below(rng, 4) == 0)
-			a = (struct attr){.type = VALUE_BOOL, .boolean = true};
+			a = (struct attr){.type = VALUE_BOOL, .word = true};
 		b->nested[first + i] = a;
 	}
-	batch_attr(b, (struct attr){.key = batch_string(b, key),
-				    .type = VALUE_ARRAY,
-				    .children = {first, count}});
+	list.key = batch_string(b, key);
+	batch_attr(b, list);
 }
 
 static void add_attr(struct batch *b, struct rng *rng)

@@ -329,6 +329,7 @@ static struct batch *golden_batch(void)
 {
 	struct batch *b = batch_new(0);
 	struct event *e;
+	struct attr list;
 
 	assert_non_null(b);
 	assert_int_equal(batch_resource(b), 0);
@@ -351,10 +352,10 @@ static struct batch *golden_batch(void)
 	batch_attr_int(b, SLICE("size"), -5);
 	batch_attr_bool(b, SLICE("cached"), true);
 	batch_attr_double(b, SLICE("load"), 0.25);
-	batch_attr(b, (struct attr){.key = batch_string(b, SLICE("list")),
-				    .type = VALUE_ARRAY,
-				    .children = {batch_nested(b, 2), 2}});
-	b->nested[0] = (struct attr){.type = VALUE_INT, .integer = INT64_MAX};
+	list = batch_list(b, VALUE_ARRAY, (struct value_range){batch_nested(b, 2), 2});
+	list.key = batch_string(b, SLICE("list"));
+	batch_attr(b, list);
+	b->nested[0] = batch_int(b, INT64_MAX);
 	b->nested[1] = (struct attr){.type = VALUE_STRING, .string = batch_string(b, SLICE("x"))};
 	batch_extra(b, 0)->status_message = batch_string(b, SLICE("no stock"));
 	e = batch_event(b);
@@ -434,6 +435,63 @@ static void a_log_of_version_1_stays_readable(void **state)
 	buffer_done(&bytes);
 }
 
+/* Whatever the checks of the record say. */
+static void spoil(struct batch *b, int how)
+{
+	const struct attr beyond = {.type = VALUE_INT, .word = ATTR_WIDE | (uint32_t)b->wide_n};
+	struct attr *values = b->attrs + b->events[0].attrs.first;
+
+	switch (how) {
+	case 1:
+		values[1].word = beyond.word;
+		break;
+	case 2:
+		values[2].word = 2;
+		break;
+	case 3:
+		values[2].word = values[1].word; /* which is wide: no truth */
+		break;
+	case 4:
+		b->wides[values[4].word - ATTR_WIDE] = 3ULL << 32; /* of two */
+		break;
+	case 5:
+		b->nested[1] = values[4]; /* which it is in */
+		break;
+	case 6:
+		b->nested[1] = beyond;
+		break;
+	case 7:
+		b->extras[1].body = beyond;
+		break;
+	case 8:
+		b->resources[0].entities = beyond;
+		break;
+	}
+}
+
+static void batches_with_indices_out_of_them_are_not_read(void **state)
+{
+	struct log *l = *state;
+
+	for (int how = 0; how < 9; how++) {
+		struct log_append a = {.log = l};
+
+		a.append.batch = golden_batch();
+		spoil(a.append.batch, how);
+		assert_int_equal(log_open(l), 0);
+		assert_int_equal(wal_append(l->wal, &a.append), 0);
+		assert_int_equal(log_wait(&a), 0);
+		log_close(l);
+		assert_int_equal(log_open(l), 0);
+		assert_int_equal(l->read_n, how == 0);
+		assert_int_equal(l->told[0] == '\0', how == 0);
+		log_close(l);
+		log_forget(l);
+		folder_remove(l->dir);
+		assert_int_equal(fs_mkdir(fs_real(), l->dir, 0700), 0);
+	}
+}
+
 #define LOG(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -449,6 +507,7 @@ int main(void)
 		LOG(a_full_queue_refuses_and_says_so),
 		LOG(closing_writes_what_is_queued),
 		LOG(a_log_of_version_1_stays_readable),
+		LOG(batches_with_indices_out_of_them_are_not_read),
 		LOG(several_threads_append_while_another_retires),
 	};
 

@@ -5,7 +5,8 @@
 
 #include "store/wal_t.h"
 
-#define RECORDS 12
+#define RECORDS       12
+#define RECORD_HEADER 144 /* bytes: docs/format/wal.md */
 
 static int setup(void **state)
 {
@@ -369,7 +370,7 @@ static void large_files_are_read_ahead_and_judged_alike(void **state)
  * put right: offsets are those of docs/format/wal.md. */
 static size_t with_places(const char *from, size_t size, uint32_t places, char *to)
 {
-	char *record = to + 64, *payload = record + 136;
+	char *record = to + 64, *payload = record + RECORD_HEADER;
 	uint64_t bytes, seed, number, check;
 	uint32_t n, low;
 	size_t old, now = places * sizeof(struct event_place), at;
@@ -378,17 +379,18 @@ static size_t with_places(const char *from, size_t size, uint32_t places, char *
 	at = n * sizeof(struct event);
 	old = n * sizeof(struct event_place);
 	memset(to, 0, size + now);
-	memcpy(to, from, 64 + 136 + at + MIN(old, now));
-	memcpy(payload + at + now, from + 64 + 136 + at + old, size - 64 - 136 - at - old);
+	memcpy(to, from, 64 + RECORD_HEADER + at + MIN(old, now));
+	memcpy(payload + at + now, from + 64 + RECORD_HEADER + at + old,
+	       size - 64 - RECORD_HEADER - at - old);
 	memcpy(&bytes, record + 16, 8);
 	bytes = bytes - old + now;
 	memcpy(record + 16, &bytes, 8);
 	memcpy(record + 124, &places, 4);
-	check = XXH3_64bits(payload, bytes - 136);
+	check = XXH3_64bits(payload, bytes - RECORD_HEADER);
 	memcpy(record + 8, &check, 8);
 	memcpy(&number, to + 16, 8);
 	memcpy(&seed, to + 32, 8);
-	low = (uint32_t)XXH3_64bits_withSeed(record + 8, 128, seed ^ number);
+	low = (uint32_t)XXH3_64bits_withSeed(record + 8, RECORD_HEADER - 8, seed ^ number);
 	memcpy(record + 4, &low, 4);
 	return size - old + now;
 }

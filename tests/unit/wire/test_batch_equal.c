@@ -7,6 +7,7 @@ static struct batch *sample(bool shifted)
 {
 	struct batch *b = batch_new(0);
 	struct event *e;
+	struct attr a;
 	uint32_t list;
 
 	assert_non_null(b);
@@ -22,7 +23,7 @@ static struct batch *sample(bool shifted)
 	batch_attr_string(b, SLICE("service.name"), SLICE("shop"));
 	b->scopes[scope].name = batch_string(b, SLICE("library"));
 	list = batch_nested(b, 2);
-	b->nested[list] = (struct attr){.type = VALUE_INT, .integer = 7};
+	b->nested[list] = batch_int(b, 7);
 	b->nested[list + 1] =
 		(struct attr){.type = VALUE_STRING, .string = batch_string(b, SLICE("seven"))};
 	e = batch_event(b);
@@ -32,9 +33,9 @@ static struct batch *sample(bool shifted)
 	e->id1 = 2;
 	e->name = batch_string(b, SLICE("op"));
 	e->attrs = (struct attr_range){(uint32_t)b->attr_n, 1};
-	batch_attr(b, (struct attr){.key = batch_string(b, SLICE("list")),
-				    .type = VALUE_ARRAY,
-				    .children = {list, 2}});
+	a = batch_list(b, VALUE_ARRAY, (struct value_range){list, 2});
+	a.key = batch_string(b, SLICE("list"));
+	batch_attr(b, a);
 	batch_extra(b, 0)->status_message = batch_string(b, SLICE("ok"));
 	return b;
 }
@@ -68,13 +69,13 @@ static void every_difference_is_seen(void **state)
 			e->name = batch_string(b, SLICE("other"));
 			break;
 		case 3:
-			b->nested[0].integer = 8;
+			b->nested[0].word = 8;
 			break;
 		case 4:
 			b->nested[0].type = VALUE_DOUBLE;
 			break;
 		case 5:
-			b->attrs[e->attrs.first].children.count = 1;
+			b->wides[b->attrs[e->attrs.first].word - ATTR_WIDE] = 1ULL << 32;
 			break;
 		case 6:
 			b->resources[e->resource].schema_url = e->name;

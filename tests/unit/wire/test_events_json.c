@@ -61,7 +61,7 @@ static void the_example_of_the_documentation_is_understood(void **state)
 	assert_true(b->events[1].time_ns == 1763200000000000000ULL);
 	assert_int_equal(b->events[1].format, FORMAT_NATIVE);
 	assert_text(batch_service(b, &b->events[1]), "shop");
-	assert_int_equal(batch_extra_get(b, &b->events[2])->body.integer, 4096);
+	assert_int_equal(attr_integer(b, &batch_extra_get(b, &b->events[2])->body), 4096);
 }
 
 static void types_come_as_names_and_numbers(void **state)

@@ -126,7 +126,7 @@ static void numbers_of_every_size_arrive(void **state)
 		b = decode_both(buffer_get(&out));
 		assert_non_null(b);
 		assert_int_equal(b->attrs[2].type, VALUE_INT);
-		assert_int_equal(b->attrs[2].bits, value);
+		assert_int_equal(attr_bits(b, &b->attrs[2]), value);
 	}
 }
 
@@ -332,7 +332,7 @@ static void attributes_are_what_they_are_however_often_they_came(void **state)
 				assert_true(slice_eq(batch_text(b, a->string),
 						     slice_cstr(wanted[i].text)));
 			else
-				assert_int_equal(a->integer, wanted[i].number);
+				assert_int_equal(attr_integer(b, a), wanted[i].number);
 		}
 		assert_true(batch_check(b));
 	}
