@@ -40,12 +40,6 @@ static void picker_done(struct picker *p)
 			(p)->wide[i_] = (uint64_t)(array)[i_].field;                               \
 		block_put_u64((p)->w, (p)->wide, (p)->n);                                          \
 	} while (0)
-#define PICK_BITS(p, b, array, field)                                                              \
-	do {                                                                                       \
-		for (size_t i_ = 0; i_ < (p)->n; i_++)                                             \
-			(p)->wide[i_] = attr_bits(b, &(array)[i_] field);                          \
-		block_put_u64((p)->w, (p)->wide, (p)->n);                                          \
-	} while (0)
 
 static int put_sources(struct block_writer *w, const struct dictionary *d)
 {
@@ -78,7 +72,9 @@ static int put_resources(struct block_writer *w, const struct dictionary *d)
 	PICK(&p, rows, attrs.first);
 	PICK(&p, rows, attrs.count);
 	PICK(&p, rows, entities.type);
-	PICK_BITS(&p, d->tables, rows, .entities);
+	for (size_t i = 0; i < p.n; i++)
+		p.wide[i] = attr_bits(d->tables, &rows[i].entities);
+	block_put_u64(w, p.wide, p.n);
 	return 0;
 }
 
@@ -112,7 +108,9 @@ static int put_attrs(struct block_writer *w, const struct batch *b, const struct
 		return r;
 	PICK(&p, attrs, key);
 	PICK(&p, attrs, type);
-	PICK_BITS(&p, b, attrs, );
+	for (size_t i = 0; i < p.n; i++)
+		p.wide[i] = attr_bits(b, &attrs[i]);
+	block_put_u64(w, p.wide, p.n);
 	return 0;
 }
 
