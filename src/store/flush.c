@@ -23,7 +23,7 @@
  * their runs, and the rows of these are touched; their attributes; then they are written.  Whatever
  * one has to wait for, the others wait for at the same time.  (They are touched, not prefetched: a
  * processor may forget a prefetch when it does not know the page.) */
-#define TOGETHER      16    /* traces */
+#define TOGETHER      32    /* traces */
 #define TOGETHER_ROWS 1024  /* after so many they are enough; a trace may have more */
 #define TOUCH_ROWS    32u   /* of a run, */
 #define TOUCH_RUNS    8     /* and runs of a trace: one with more is not waited for alone */
