@@ -457,6 +457,23 @@ bool tables_has_empty(const struct segment_tables *t, enum row_level level, uint
 	return false;
 }
 
+uint32_t tables_types(const struct segment_tables *t, enum row_level level, uint32_t key,
+		      uint32_t *ret_spelled)
+{
+	uint32_t types = 0;
+
+	*ret_spelled = 0;
+	for (uint32_t i = 0; i < t->column_n; i++) {
+		const struct column_key *c = &t->columns[i];
+
+		if (c->key != key || c->level != level)
+			continue;
+		types |= 1u << c->type;
+		*ret_spelled |= (uint32_t)!c->by_code << c->type;
+	}
+	return types;
+}
+
 const struct batch *tables_batch(const struct segment_tables *t)
 {
 	return t->batch;

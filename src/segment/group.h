@@ -107,6 +107,11 @@ uint32_t tables_find(const struct segment_tables *t, struct slice text);
  * one, and another value of the same key, only the row itself knows which was the last. */
 bool tables_has_empty(const struct segment_tables *t, enum row_level level, uint32_t key);
 
+/* The types of values that rows of the level have of a key, by bits 1 << type.  *ret_spelled: those
+ * of which a text need not be a string of the segment. */
+uint32_t tables_types(const struct segment_tables *t, enum row_level level, uint32_t key,
+		      uint32_t *ret_spelled);
+
 /* Resources and scopes as rows of a batch without events: batch->resources[shape.resource] with its
  * attributes; the batch's own string codes.  Owner and sender beside it, as string codes of the
  * segment. */

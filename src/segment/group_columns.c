@@ -113,8 +113,9 @@ static int decode_text(struct segment_group *g, struct loaded_column *c, struct 
 	c->by_code = false;
 	if (text_column_is_codes(block) && !value_is_nested(c->view.type))
 		return decode_codes(g, c, block, p);
+	if (g->tables->columns[c->column].by_code)
+		return -EBADMSG;
 	r = group_need_uuids(g);
-
 	if (r == 0)
 		r = text_column_decode(g->codec, block, c->place.n, p.first, p.n,
 				       (const uint8_t(*)[UUID_BYTES])g->uuids,

@@ -275,6 +275,7 @@ static int put_text_column(struct group_writer *g, struct value_column *c)
 		return r;
 	c->by_code = column_may_by_code(c) && !facts.cut && c->n >= REPEATS_LEAST &&
 		     facts.templates <= c->n / 4 * 3;
+	c->spelled |= !c->by_code;
 	return c->by_code ? put_first_codes(g, c)
 			  : text_column_write(&g->text, g->codec, c->n, &g->blocks_out);
 }

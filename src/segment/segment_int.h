@@ -56,6 +56,10 @@ struct segment_footer {
 _Static_assert(sizeof(struct segment_footer) == 13 * 8 + 12 * 4 + SECTIONS * 24 + 24,
 	       "part of the format");
 
+/* Added to the type of a column of texts of which every group has the codes: what is not in the
+ * dictionary is not in it. */
+#define COLUMN_BY_CODE 256u
+
 /* Blocks of a group, in this order; columns of values come behind. */
 enum group_block {
 	BLOCK_PIECE_ROWS,     /* u32 a piece */

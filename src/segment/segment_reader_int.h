@@ -12,6 +12,7 @@
 struct column_key {
 	uint32_t key;
 	uint8_t level, type;
+	bool by_code; /* no group spells its texts out */
 };
 
 /* What stays inside of a zone. */

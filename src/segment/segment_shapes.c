@@ -16,13 +16,21 @@ void loading_columns(struct loading *l)
 		return;
 	GET(l, t->columns, n, level);
 	GET(l, t->columns, n, key);
-	GET(l, t->columns, n, type);
+	block_get_u32(&l->r, l->narrow, n);
+	for (uint32_t i = 0; !l->r.failed && i < n; i++) {
+		uint32_t type = l->narrow[i] & ~COLUMN_BY_CODE;
+
+		t->columns[i].type = (uint8_t)type;
+		t->columns[i].by_code = l->narrow[i] != type;
+		loading_fits(l, type <= VALUE_RAW_PAIR &&
+					(!t->columns[i].by_code ||
+					 (value_is_text(type) && !value_is_nested(type))));
+	}
 	for (uint32_t i = 0; !l->r.failed && i < n; i++) {
 		const struct column_key *c = &t->columns[i];
 
-		if (c->level >= LEVELS || c->type > VALUE_RAW_PAIR ||
-		    (c->key >= l->s->footer.strings &&
-		     (c->key < FIELD_NAME || c->key >= FIELD_LOOSE)))
+		if (c->level >= LEVELS || (c->key >= l->s->footer.strings &&
+					   (c->key < FIELD_NAME || c->key >= FIELD_LOOSE)))
 			block_fail(&l->r, -EBADMSG);
 	}
 }

@@ -124,7 +124,13 @@ static int put_columns(struct block_writer *w, const struct shape_table *t)
 		return r;
 	PICK(&p, t->columns, level);
 	PICK(&p, t->columns, key);
-	PICK(&p, t->columns, type);
+	for (size_t i = 0; i < p.n; i++) {
+		const struct value_column *c = &t->columns[i];
+		bool by_code = column_is_text(c) && !value_is_nested(c->type) && !c->spelled;
+
+		p.narrow[i] = c->type | (by_code ? COLUMN_BY_CODE : 0);
+	}
+	block_put_u32(w, p.narrow, p.n);
 	return 0;
 }
 

@@ -64,6 +64,7 @@ struct value_column {
 	/* Texts that repeat from group to group are in the dictionary: their codes are the values.
 	 */
 	bool by_code, never_by_code;
+	bool spelled; /* some group had its texts, and not their codes */
 	/* How rows of settled skeletons voted: the first guess for others. */
 	uint64_t fixed_rows, var_rows;
 	struct column_hints hints;

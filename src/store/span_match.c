@@ -82,12 +82,14 @@ static bool ask_tag(const struct match *m, const struct shape *s, size_t number,
 
 	if (t->on_resource[s->resource])
 		return true;
-	for (uint32_t i = 0; t->key != ABSENT && i < s->entry_n; i++)
+	if (t->types == 0)
+		return false;
+	for (uint32_t i = 0; i < s->entry_n; i++)
 		if (entries[i].class != ENTRY_LOOSE && entries[i].key == t->key) {
 			last = &entries[i];
 			places++;
 		}
-	if (places + (s->loose_n > 0 && t->key != ABSENT) * 2 > 1 && places > 0) {
+	if (places > 1 || (places > 0 && s->loose_n > 0)) {
 		v->unsure = true; /* which one is the last is for the row to say */
 		return true;
 	}
@@ -97,11 +99,13 @@ static bool ask_tag(const struct match *m, const struct shape *s, size_t number,
 	}
 	if (last && last->class == ENTRY_FIXED)
 		return entry_equals(t, last);
+	if (last && !(t->types >> last->type & 1))
+		return false;
 	if (last) {
 		v->in_columns |= 1ULL << number;
 		return true;
 	}
-	if (s->loose_n == 0 || t->key == ABSENT)
+	if (s->loose_n == 0)
 		return false;
 	if (s->loose_n > 1)
 		v->loose |= 1ULL << number;
@@ -142,12 +146,12 @@ static bool tag_may(const struct match *m, const struct shape *s, const struct t
 
 	if (t->on_resource[s->resource])
 		return true;
-	if (t->key == ABSENT)
+	if (t->types == 0)
 		return false;
 	if (s->loose_n > 0)
 		return true;
 	for (uint32_t i = 0; i < s->entry_n; i++)
-		if (entries[i].key == t->key &&
+		if (entries[i].key == t->key && t->types >> entries[i].type & 1 &&
 		    !(entries[i].class == ENTRY_FIXED && entries[i].type == VALUE_STRING &&
 		      t->text == ABSENT))
 			return true;
@@ -213,9 +217,24 @@ static bool is_possible(const struct match *m)
 	for (size_t k = 0; k < m->query->tag_n && any; k++) {
 		const struct tag *t = &m->tags[k];
 
-		any = t->key != ABSENT || memchr(t->on_resource, 1, resource_n) != NULL;
+		any = t->types != 0 || memchr(t->on_resource, 1, resource_n) != NULL;
 	}
 	return any;
+}
+
+/* Which types of values can equal the tag's, on rows that have its key. */
+static uint32_t types_for(const struct segment_tables *tables, const struct tag *t)
+{
+	uint32_t spelled, types, fit = 1u << VALUE_ARRAY;
+
+	if (t->key == ABSENT)
+		return 0;
+	types = tables_types(tables, LEVEL_BLOCK, t->key, &spelled);
+	if (t->text != ABSENT || spelled >> VALUE_STRING & 1)
+		fit |= 1u << VALUE_STRING;
+	for (enum value_type i = VALUE_BOOL; i <= VALUE_DOUBLE; i++)
+		fit |= (uint32_t)match_value_may_be(&t->value, i) << i;
+	return types & fit;
 }
 
 static int prepare(struct match *m)
@@ -233,6 +252,7 @@ static int prepare(struct match *m)
 		m->tags[i].key = tables_find(m->tables, q->tags[i].key);
 		m->tags[i].text = tables_find(m->tables, q->tags[i].value);
 		match_value_init(&m->tags[i].value, q->tags[i].value, m->tags[i].text);
+		m->tags[i].types = types_for(m->tables, &m->tags[i]);
 	}
 	if (q->operation.n) {
 		m->name = tables_find(m->tables, q->operation);

@@ -15,6 +15,7 @@ struct tag {
 	uint32_t key; /* string code, or ABSENT: on no row */
 	struct match_value value;
 	uint32_t text;        /* string code of the value, or ABSENT */
+	uint32_t types;       /* of values in columns that may equal it: bits 1 << type */
 	uint8_t *on_resource; /* [resource]: it has this value there */
 };
 

@@ -435,6 +435,73 @@ static void values_are_found_where_they_stand(void **state)
 	assert_found(*state, LISTS);
 }
 
+/* Texts that repeat, texts that never do, and numbers. */
+static struct batch *three_keys(struct rng *rng)
+{
+	struct batch *b = batch_new(0);
+
+	batch_resource(b);
+	batch_scope(b);
+	for (size_t i = 0; i < ROWS; i++) {
+		struct attr_range range = {(uint32_t)b->attr_n, 3};
+		struct event *e;
+		char value[64];
+
+		snprintf(value, sizeof(value), "city %u", (unsigned)rng_below(rng, ROWS / 12));
+		batch_attr_string(b, SLICE("repeats"), slice_cstr(value));
+		snprintf(value, sizeof(value), "word %zu of many", i);
+		batch_attr_string(b, SLICE("differs"), slice_cstr(value));
+		batch_attr_int(b, SLICE("number"), (int64_t)rng_next(rng));
+		e = batch_event(b);
+		*e = (struct event){.id1 = rng_next(rng) | 1, .time_ns = 1 + i, .attrs = range};
+		store_be64(e->trace_id.b + 8, 1 + i);
+	}
+	assert_int_equal(batch_seal(b), 0);
+	return b;
+}
+
+/* What is not among a segment's strings is in no column of which that is said. */
+static void columns_say_that_they_have_codes(void **state)
+{
+	struct pile p = {0};
+	struct rng rng = {29};
+	const struct segment_tables *t;
+	struct segment_group *g;
+	struct segment *s;
+	uint32_t spelled;
+
+	pile_add(&p, three_keys(&rng));
+	pile_write(&p, *state, 90, GROUP_ROWS / 2);
+	s = pile_open(*state, 90);
+	assert_int_equal(segment_pin(s, &t), 0);
+	assert_int_equal(tables_types(t, LEVEL_BLOCK, tables_find(t, SLICE("repeats")), &spelled),
+			 1u << VALUE_STRING);
+	assert_int_equal(spelled, 0);
+	assert_int_equal(tables_types(t, LEVEL_BLOCK, tables_find(t, SLICE("differs")), &spelled),
+			 1u << VALUE_STRING);
+	assert_int_equal(spelled, 1u << VALUE_STRING);
+	assert_int_equal(tables_types(t, LEVEL_BLOCK, tables_find(t, SLICE("number")), &spelled),
+			 1u << VALUE_INT);
+	assert_int_equal(tables_types(t, LEVEL_POINT, tables_find(t, SLICE("number")), &spelled),
+			 0);
+	/* One that says so and has texts is damaged. */
+	for (uint32_t i = 0; i < t->column_n; i++)
+		t->columns[i].by_code |= t->columns[i].type == VALUE_STRING;
+	assert_int_equal(group_open(s, 1, &g), 0);
+	assert_int_equal(g->column_n, 3);
+	for (size_t i = 0; i < g->column_n; i++) {
+		const struct column_key *key = &t->columns[g->columns[i].column];
+
+		assert_int_equal(group_need_column(g, &g->columns[i]),
+				 slice_eq(tables_text(t, key->key), SLICE("differs")) ? -EBADMSG
+										      : 0);
+	}
+	group_close(g);
+	segment_unpin(s);
+	segment_unref(s);
+	pile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -444,6 +511,7 @@ int main(void)
 		cmocka_unit_test(marks_that_lie_are_found),
 		cmocka_unit_test(bare_rows_are_rows_without_attributes),
 		cmocka_unit_test(values_are_found_where_they_stand),
+		cmocka_unit_test(columns_say_that_they_have_codes),
 	};
 
 	return cmocka_run_group_tests(tests, pile_folder_make, pile_folder_remove);
