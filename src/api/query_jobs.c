@@ -141,6 +141,7 @@ static void *job_main(void *argument)
 	struct leash leash;
 
 	leash_begin(&leash, j->share, job->cancel, job->began_ns + j->limits.time_ns);
+	leash_check(); /* its turn; whoever works for it sees whether it is stopped */
 	job->run(job);
 	leash_end(&leash);
 	leave(job->jobs, job);

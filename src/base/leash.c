@@ -53,6 +53,18 @@ static void nap(int64_t ns)
 	nanosleep(&t, NULL);
 }
 
+/* Those that have taken little go one after the other: is this one among the first?  Waits a while
+ * to be. */
+static bool sits(struct leash *l)
+{
+	if (!share_is_limited(l->share))
+		return true;
+	if (atomic_load(&l->taken_ns) <= SHARE_LIGHT_NS)
+		return seats_take(&l->share->seats, &l->seat, share_seats(l->share), NAP_NS);
+	seats_leave(&l->share->seats, &l->seat); /* it goes on beside them */
+	return true;
+}
+
 /* Waits until it is this one's turn, or it is stopped. */
 static int take_turn(struct leash *l, int64_t now_ns)
 {
@@ -61,6 +73,11 @@ static int take_turn(struct leash *l, int64_t now_ns)
 
 	share_look(l->share, now_ns);
 	for (; r == 0; r = stopped(l, now_ns)) {
+		if (!sits(l)) {
+			now_ns = clock_mono_ns();
+			share_look(l->share, now_ns);
+			continue;
+		}
 		if (now_ns - began >= SHARE_PATIENCE_NS)
 			atomic_store(&l->repaid_ns, atomic_load(&l->taken_ns) + SHARE_LIGHT_NS);
 		wait = share_ask(l->share, taken(l), now_ns);
@@ -91,6 +108,7 @@ bool leash_hold(struct leash *l)
 	if (mine.leash == l)
 		return false;
 	mine.leash = l;
+	atomic_fetch_add(&l->holders, 1);
 	mine.reserved_ns = 0;
 	mine.asked_ns =
 		0; /* the first check waits: who holds it may yet have to say who can stop it */
@@ -101,8 +119,13 @@ bool leash_hold(struct leash *l)
 
 void leash_drop(void)
 {
-	if (mine.leash && mine.leash->share)
-		settle(mine.leash);
+	struct leash *l = mine.leash;
+
+	if (l && l->share)
+		settle(l);
+	/* Between two pieces of an answer it is not at work. */
+	if (l && atomic_fetch_sub(&l->holders, 1) == 1 && l->share)
+		seats_leave(&l->share->seats, &l->seat);
 	mine.leash = NULL;
 }
 
@@ -113,6 +136,8 @@ void leash_init(struct leash *l, struct share *share, const _Atomic bool *cancel
 	l->end_ns = end_ns;
 	atomic_init(&l->taken_ns, 0);
 	atomic_init(&l->repaid_ns, 0);
+	atomic_init(&l->holders, 0);
+	l->seat = (struct seat){0};
 }
 
 void leash_begin(struct leash *l, struct share *share, const _Atomic bool *cancel, int64_t end_ns)

@@ -8,6 +8,7 @@
 #ifndef CAUSET_BASE_LEASH_H
 #define CAUSET_BASE_LEASH_H
 
+#include "base/seats.h"
 #include "base/share.h"
 
 struct leash {
@@ -17,6 +18,8 @@ struct leash {
 	_Atomic int64_t taken_ns;   /* processor time, all threads */
 	_Atomic int64_t
 		repaid_ns; /* until it has taken so much, it counts as having taken nothing */
+	_Atomic unsigned holders; /* threads */
+	struct seat seat;         /* where questions are limited and this one is light */
 };
 
 /* Nobody holds it yet. */

@@ -14,13 +14,14 @@
 #include "base/cleanup.h"
 #include "core/clock.h"
 
-#define NICE_MOST  19
-#define OWED_MOST  (100 * NS_PER_MS) /* of processor time, of one processor */
-#define GROWS      25                /* per mille, each time that nobody has waited */
-#define LOOKS_MOST 50                /* that one look stands for */
-#define LIGHT_NS   (3 * NS_PER_MS)   /* a light question was at work so lately */
-#define WAIT_LEAST (2 * NS_PER_MS)
-#define WAIT_MOST  (100 * NS_PER_MS)
+#define NICE_MOST   19
+#define OWED_MOST   (100 * NS_PER_MS) /* of processor time, of one processor */
+#define GROWS       25                /* per mille, each time that nobody has waited */
+#define LOOKS_MOST  50                /* that one look stands for */
+#define LIGHT_NS    (3 * NS_PER_MS)   /* a light question was at work so lately */
+#define SEATS_LEAST 2
+#define WAIT_LEAST  (2 * NS_PER_MS)
+#define WAIT_MOST   (100 * NS_PER_MS)
 /* Threads that are watched count when they want a fifth of a processor, … */
 #define WANTED_PART 5
 /* … and wait when they do for an eighth of the time they want. */
@@ -39,12 +40,14 @@ void share_init(struct share *s, unsigned milli, int64_t now_ns)
 	atomic_init(&s->since_ns, now_ns);
 	atomic_init(&s->looked_ns, now_ns);
 	atomic_init(&s->light_ns, now_ns - NS_PER_S);
+	seats_init(&s->seats);
 }
 
 void share_done(struct share *s)
 {
 	while (s->watched_n > 0)
 		close(s->watched[--s->watched_n].fd);
+	seats_done(&s->seats);
 }
 
 /* --- what there is --- */
@@ -204,6 +207,11 @@ void share_look(struct share *s, int64_t now_ns)
 bool share_is_limited(struct share *s)
 {
 	return atomic_load_explicit(&s->rate, memory_order_relaxed) < SHARE_ALL;
+}
+
+unsigned share_seats(struct share *s)
+{
+	return SEATS_LEAST + (unsigned)(s->milli * atomic_load(&s->rate) / 1000 / SHARE_ALL);
 }
 
 static void grow(struct share *s, int64_t now_ns)

@@ -22,7 +22,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SHARE_LEAST        40   /* per mille of all processors: what questions have in any case */
+#include "base/seats.h"
+
+#define SHARE_LEAST        30   /* per mille of all processors: what questions have in any case */
 #define SHARE_ALL          1000 /* from here on they are not limited */
 #define SHARE_LIGHT_NS     (100 * 1000000L)  /* of processor time: who has taken less comes first */
 #define SHARE_PATIENCE_NS  (2000 * 1000000L) /* who has waited so long for a turn is light again */
@@ -50,7 +52,8 @@ struct share {
 	int64_t recent_ns, recent_told_ns;
 	struct share_watched watched[SHARE_WATCHED_MOST];
 	_Atomic size_t watched_n;
-	_Atomic bool told; /* some thread tells; set while others may look */
+	_Atomic bool told;  /* some thread tells; set while others may look */
+	struct seats seats; /* of light questions, while they are limited */
 };
 
 /* `milli` thousandths of a processor; nothing is watched, so nothing is limited. */
@@ -85,6 +88,11 @@ int64_t share_ask(struct share *s, int64_t taken_ns, int64_t now_ns);
 void share_take(struct share *s, int64_t ns);
 
 bool share_is_limited(struct share *s);
+
+/* How many light questions share what there is, while it is limited.  All that wait would each have
+ * a snapshot, for as long as all of them together take, and what they hold of the newest rows could
+ * not be used again: so the first come are answered first. */
+unsigned share_seats(struct share *s);
 
 /* Should a question that has taken so much let others pass?  Those that have taken little are noted
  * by asking. */
