@@ -72,7 +72,7 @@ static int take(struct question *q, struct slice name, struct slice value, struc
 		if (jaeger_kind_parse(value, &kind) < 0)
 			return error_set(error, -EINVAL, "unsupported span kind: '%.*s'",
 					 SLICE_ARG(slice_first(value, 60)));
-		q->rates.kinds |= service_kind_bit(kind);
+		q->rates.kinds |= kind_bit(kind);
 	} else if (slice_eq(name, SLICE("groupByOperation"))) {
 		q->rates.by_operation =
 			slice_eq(value, SLICE("true")) || slice_eq(value, SLICE("1"));
@@ -138,7 +138,7 @@ static int parse(struct http_request *req, enum metric metric, struct question *
 		return error_set(error, -EINVAL,
 				 "unable to parse param 'quantile': it is required, from 0 to 1");
 	if (q->rates.kinds == 0)
-		q->rates.kinds = service_kind_bit(KIND_SERVER);
+		q->rates.kinds = kind_bit(KIND_SERVER);
 	q->rates.services = q->services;
 	q->rates.unnamed = SLICE(JAEGER_UNNAMED);
 	return steps_of(q, error);

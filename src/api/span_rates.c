@@ -76,7 +76,7 @@ static struct slice service_of(const struct span_rates *r, const struct span_see
 
 static bool is_asked(const struct span_rates *r, const struct span_seen *s)
 {
-	if (!s->ended || !(r->kinds & service_kind_bit(s->kind)))
+	if (!s->ended || !(r->kinds & kind_bit(s->kind)))
 		return false;
 	for (size_t i = 0; i < r->service_n; i++)
 		if (slice_eq(r->services[i], service_of(r, s)))

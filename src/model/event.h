@@ -67,6 +67,14 @@ enum span_kind {
 	KIND_PRODUCER,
 	KIND_CONSUMER
 };
+
+/* The bit of a kind in a set of them; a kind nobody knows counts as none said. */
+#define KIND_BITS ((2U << KIND_CONSUMER) - 1)
+static inline uint32_t kind_bit(int32_t kind)
+{
+	return 1U << (kind >= KIND_UNSPECIFIED && kind <= KIND_CONSUMER ? kind : KIND_UNSPECIFIED);
+}
+
 enum span_status { STATUS_UNSET, STATUS_OK, STATUS_ERROR };
 
 enum event_bits {

@@ -149,9 +149,10 @@ static bool total_agrees(const struct totals *t, const struct total *a, const st
 		if (b->counts[i] != (b->place + i ? n : a->zeros))
 			return false;
 	}
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->spans == b->spans &&
-	       a->errors == b->errors && a->timed == b->timed && a->sum == b->sum &&
-	       a->longest == b->longest && (a->timed == 0 || a->shortest == b->shortest);
+	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && a->kinds == b->kinds &&
+	       a->spans == b->spans && a->errors == b->errors && a->timed == b->timed &&
+	       a->sum == b->sum && a->longest == b->longest &&
+	       (a->timed == 0 || a->shortest == b->shortest);
 }
 
 /* 1: the table says what was counted; 0: it does not.  -ENOMEM. */

@@ -126,6 +126,7 @@ static int chunk_merge(struct totals *to, uint16_t into, const struct totals *fr
 static int row_merge(struct totals *to, struct total *into, const struct totals *from,
 		     const struct total *row)
 {
+	into->kinds |= row->kinds;
 	into->spans += row->spans;
 	into->errors += row->errors;
 	into->zeros += row->zeros;
@@ -317,6 +318,7 @@ static uint32_t known_add(struct totals *t, const struct totals_key *key)
 	row = row_of(t, key);
 	if (row == UINT32_MAX)
 		return row;
+	t->rows[row].kinds |= kind_bit(key->kind);
 	t->known[t->known_n] = (struct totals_known){*key, row};
 	return (uint32_t)t->known_n++;
 }

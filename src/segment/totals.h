@@ -45,6 +45,7 @@ struct total {
 	int64_t shortest, longest;
 	unsigned __int128 sum;
 	struct totals_key key;
+	uint32_t kinds;                  /* that there are: bits as of kind_bit() */
 	uint16_t chunks[PLACES_OCTAVES]; /* index + 1 of PLACES_PER counts; 0: none */
 };
 
@@ -177,11 +178,12 @@ int totals_encode(struct totals *t, struct column_codec *codec, size_t most, str
 
 struct total_row {
 	struct totals_key key;
+	uint32_t kinds;
 	uint64_t spans, errors, timed;
 	int64_t shortest, longest; /* 0 if no span is timed */
 	unsigned __int128 sum;     /* what so many durations between them can come to */
 	uint32_t place, place_n;   /* counts[i] spans have a duration at place + i */
-	const uint32_t *counts;
+	const uint32_t *counts;    /* NULL where they were not read */
 };
 
 struct totals_table {
@@ -198,8 +200,8 @@ struct totals_limits {
 	uint64_t spans;
 };
 
-/* -EBADMSG, -ENOMEM. */
-int totals_decode(struct slice bytes, const struct totals_limits *limits,
+/* Without `counts` rows have none, and are not compared with them.  -EBADMSG, -ENOMEM. */
+int totals_decode(struct slice bytes, const struct totals_limits *limits, bool counts,
 		  struct totals_table **ret_table);
 /* Accepts NULL, returns NULL. */
 struct totals_table *totals_free(struct totals_table *t);
@@ -213,5 +215,8 @@ static inline void totals_freep(struct totals_table **t)
  * tables for the next question.  -ENOENT when there is none, -EBADMSG, -ENOMEM. */
 struct segment;
 int segment_totals(struct segment *s, const struct totals_table **ret_table);
+
+/* The same without counts, which are nearly all of it, for totals_free(): nothing stays. */
+int segment_totals_bare(struct segment *s, struct totals_table **ret_table);
 
 #endif

@@ -123,7 +123,7 @@ static int put_table(const struct totals *t, struct column_codec *codec, struct 
 	PUT(&w, t, &c, row->key.source);
 	PUT(&w, t, &c, row->key.name);
 	PUT(&w, t, &c, row->key.type);
-	PUT(&w, t, &c, row->key.kind);
+	PUT(&w, t, &c, t->apart & APART_KIND ? (uint32_t)row->key.kind : row->kinds);
 	PUT(&w, t, &c, row->key.status);
 	PUT_WIDE(&w, t, &c, row->spans);
 	PUT_WIDE(&w, t, &c, row->errors);
@@ -182,10 +182,12 @@ struct totals_table *totals_free(struct totals_table *t)
 			(t)->rows[i].field = (cast)(wide)[i];                                      \
 	} while (0)
 
-static bool key_ok(const struct totals_table *t, const struct totals_key *k,
+static bool key_ok(const struct totals_table *t, const struct total_row *row,
 		   const struct totals_limits *limits)
 {
-	return k->name < limits->strings &&
+	const struct totals_key *k = &row->key;
+
+	return k->name < limits->strings && row->kinds > 0 && row->kinds <= KIND_BITS &&
 	       k->source < (t->apart & APART_RESOURCE ? limits->resources : limits->strings) &&
 	       (k->type == EVENT_SPAN || k->type == EVENT_BEGIN);
 }
@@ -198,7 +200,7 @@ static bool rows_place(struct totals_table *t, uint64_t bin_n)
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct total_row *row = &t->rows[i];
 
-		row->counts = t->counts + at;
+		row->counts = t->counts ? t->counts + at : NULL;
 		if (row->timed == 0) {
 			if (row->shortest || row->longest || row->sum)
 				return false;
@@ -222,8 +224,9 @@ static bool rows_add_up(const struct totals_table *t, uint64_t spans)
 		unsigned __int128 least, most;
 		uint64_t timed = 0;
 
-		for (uint32_t k = 0; k < row->place_n; k++)
+		for (uint32_t k = 0; k < row->place_n && row->counts; k++)
 			timed += row->counts[k];
+		timed = row->counts ? timed : row->timed;
 		if (timed != row->timed || row->errors > row->spans || row->spans > spans)
 			return false;
 		least = (unsigned __int128)timed * (uint64_t)row->shortest;
@@ -263,13 +266,24 @@ static int get_bins(struct block_reader *r, struct totals_table *t, uint64_t bin
 	return e;
 }
 
+static void get_kinds(struct block_reader *r, struct totals_table *t, uint32_t *narrow)
+{
+	bool apart = t->apart & APART_KIND;
+
+	block_get_u32(r, narrow, t->n);
+	for (uint32_t i = 0; !r->failed && i < t->n; i++) {
+		t->rows[i].key.kind = apart ? (int32_t)narrow[i] : 0;
+		t->rows[i].kinds = apart ? kind_bit((int32_t)narrow[i]) : narrow[i];
+	}
+}
+
 static void get_rows(struct block_reader *r, struct totals_table *t, uint32_t *narrow,
 		     uint64_t *wide)
 {
 	GET(r, t, narrow, key.source, uint32_t);
 	GET(r, t, narrow, key.name, uint32_t);
 	GET(r, t, narrow, key.type, uint32_t);
-	GET(r, t, narrow, key.kind, int32_t);
+	get_kinds(r, t, narrow);
 	GET(r, t, narrow, key.status, int32_t);
 	GET_WIDE(r, t, wide, spans, uint64_t);
 	GET_WIDE(r, t, wide, errors, uint64_t);
@@ -282,7 +296,7 @@ static void get_rows(struct block_reader *r, struct totals_table *t, uint32_t *n
 		t->rows[i].sum |= (unsigned __int128)wide[i] << 64;
 }
 
-int totals_decode(struct slice bytes, const struct totals_limits *limits,
+int totals_decode(struct slice bytes, const struct totals_limits *limits, bool counts,
 		  struct totals_table **ret_table)
 {
 	_cleanup_(column_codec_freep)
@@ -306,29 +320,29 @@ int totals_decode(struct slice bytes, const struct totals_limits *limits,
 	t->n = (uint32_t)n;
 	t->bytes = sizeof(*t) + n * sizeof(*t->rows) + bin_n * sizeof(*t->counts);
 	t->rows = calloc(n + 1, sizeof(*t->rows));
-	t->counts = malloc((bin_n + 1) * sizeof(*t->counts));
+	t->counts = counts ? malloc((bin_n + 1) * sizeof(*t->counts)) : NULL;
 	narrow = malloc((n + 1) * sizeof(*narrow));
 	wide = malloc((n + 1) * sizeof(*wide));
-	if (!t->rows || !t->counts || !narrow || !wide)
+	if (!t->rows || (counts && !t->counts) || !narrow || !wide)
 		return -ENOMEM;
 	get_rows(&r, t, narrow, wide);
 	if (r.failed)
 		return r.failed;
 	for (uint32_t i = 0; i < t->n; i++)
-		if (!key_ok(t, &t->rows[i].key, limits))
+		if (!key_ok(t, &t->rows[i], limits))
 			return -EBADMSG;
 	if (!rows_place(t, bin_n))
 		return -EBADMSG;
-	e = get_bins(&r, t, bin_n);
+	e = counts ? get_bins(&r, t, bin_n) : 0;
 	if (e < 0)
 		return e;
-	if (r.rest.n > 0 || !rows_add_up(t, limits->spans))
+	if ((counts && r.rest.n > 0) || !rows_add_up(t, limits->spans))
 		return -EBADMSG;
 	*ret_table = TAKE_PTR(t);
 	return 0;
 }
 
-static int totals_read(struct segment *s, struct totals_table **ret_table)
+static int totals_read(struct segment *s, bool counts, struct totals_table **ret_table)
 {
 	const struct segment_footer *f = &s->footer;
 	const struct totals_limits limits = {f->strings, f->resources, f->blocks};
@@ -352,7 +366,12 @@ static int totals_read(struct segment *s, struct totals_table **ret_table)
 	memcpy(&checksum, bytes + n, sizeof(checksum));
 	if (!segment_checksum_ok(checksum, segment_checksum(bytes, n)))
 		return -EBADMSG;
-	return totals_decode(slice_of(bytes, n), &limits, ret_table);
+	return totals_decode(slice_of(bytes, n), &limits, counts, ret_table);
+}
+
+int segment_totals_bare(struct segment *s, struct totals_table **ret_table)
+{
+	return totals_read(s, false, ret_table);
 }
 
 /* Read without the lock; who comes second throws his copy away. */
@@ -365,7 +384,7 @@ int segment_totals(struct segment *s, const struct totals_table **ret_table)
 	t = s->totals;
 	pthread_mutex_unlock(&s->lock);
 	if (!t) {
-		r = totals_read(s, &t);
+		r = totals_read(s, true, &t);
 		if (r < 0)
 			return r;
 		pthread_mutex_lock(&s->lock);

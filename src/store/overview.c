@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/leash.h"
 #include "segment/group.h"
+#include "segment/totals.h"
 #include "store/find.h"
 #include "store/store_int.h"
 #include "store/summary.h"
@@ -70,9 +71,9 @@ static int group_services(struct segment_group *g, struct service_tally *tally)
 		const struct shape *shape = &shapes->rows[codes[names->rows[i]]];
 
 		if (shape_is_block(shape))
-			r = service_tally_add(
-				tally, tables_service(t, shape->resource), column_text(names, i), 1,
-				shape->status == STATUS_ERROR, service_kind_bit(shape->kind));
+			r = service_tally_add(tally, tables_service(t, shape->resource),
+					      column_text(names, i), 1,
+					      shape->status == STATUS_ERROR, kind_bit(shape->kind));
 	}
 	return r;
 }
@@ -88,9 +89,31 @@ static bool zone_has_names(const struct segment_tables *t, uint32_t group)
 	return false;
 }
 
-/* A segment's spans by service and operation: from its shapes, as far as they have the name. */
-static int segment_services(struct segment *s, const struct segment_tables *t,
-			    struct service_tally *tally)
+/* From the segment's totals: 1; 0 where there are none that can be read. */
+static int totals_services(struct segment *s, const struct segment_tables *t,
+			   struct service_tally *tally)
+{
+	_cleanup_(totals_freep)
+	struct totals_table *totals = NULL;
+	int r = segment_totals_bare(s, &totals);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (uint32_t i = 0; r == 0 && i < totals->n; i++) {
+		const struct total_row *row = &totals->rows[i];
+
+		r = service_tally_add(
+			tally,
+			totals->apart & APART_RESOURCE ? tables_service(t, row->key.source)
+						       : tables_text(t, row->key.source),
+			tables_text(t, row->key.name), row->spans, row->errors, row->kinds);
+	}
+	return r < 0 ? r : 1;
+}
+
+/* From its shapes, as far as they have the name, and from columns where they do not. */
+static int rows_services(struct segment *s, const struct segment_tables *t,
+			 struct service_tally *tally)
 {
 	const struct shapes *shapes = tables_shapes(t);
 	_cleanup_(group_closep)
@@ -104,7 +127,7 @@ static int segment_services(struct segment *s, const struct segment_tables *t,
 			r = service_tally_add(tally, tables_service(t, shape->resource),
 					      tables_text(t, shape->name), shape->rows,
 					      shape->status == STATUS_ERROR ? shape->rows : 0,
-					      service_kind_bit(shape->kind));
+					      kind_bit(shape->kind));
 	}
 	for (uint32_t i = 0; r == 0 && i < tables_groups(t); i++) {
 		if (!zone_has_names(t, i))
@@ -164,9 +187,11 @@ static int count_services(struct segment *s, struct service_tally *tally)
 
 	if (r < 0)
 		return r;
-	r = segment_services(s, t, tally);
+	r = totals_services(s, t, tally);
+	if (r == 0)
+		r = rows_services(s, t, tally);
 	segment_unpin(s);
-	return r;
+	return MIN(r, 0);
 }
 
 /* A segment does not change, so it is counted once. */

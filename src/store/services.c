@@ -9,54 +9,79 @@
 #include "base/vec.h"
 #include "store/summary.h"
 
-#define KNOWN_PAIRS 256
-
 /* One (service, operation) pair while counting. */
 struct pair {
-	struct slice service, operation;
+	uint32_t service, operation; /* numbers of texts */
 	uint64_t spans, errors;
 	uint32_t kinds;
 };
 
 struct service_tally {
+	struct slice *texts; /* in the arena: services and operations, each once */
+	size_t text_n, text_capacity;
+	struct map by_text;
 	struct pair *rows;
 	size_t n, capacity;
-	struct map by_name;
-	struct arena arena; /* the texts */
+	struct map by_pair;
+	struct arena arena;
 };
+
+static bool text_is(const void *context, uint32_t value, const void *key)
+{
+	return slice_eq(((const struct service_tally *)context)->texts[value],
+			*(const struct slice *)key);
+}
+
+/* The number of a text; MAP_NONE without memory. */
+static uint32_t text_get(struct service_tally *t, struct slice text)
+{
+	uint64_t hash = wide_hash_bytes(text.p, text.n, t->by_text.seed);
+	uint32_t at = map_get(&t->by_text, hash, text_is, t, &text);
+	struct slice copy;
+
+	if (at != MAP_NONE)
+		return at;
+	copy = arena_dup(&t->arena, text);
+	if (!copy.p ||
+	    !vec_reserve(&t->texts, &t->text_capacity, t->text_n + 1, sizeof(*t->texts)) ||
+	    !map_put(&t->by_text, hash, (uint32_t)t->text_n))
+		return MAP_NONE;
+	t->texts[t->text_n] = copy;
+	return (uint32_t)t->text_n++;
+}
 
 static bool pair_is(const void *context, uint32_t value, const void *key)
 {
 	const struct pair *a = &((const struct service_tally *)context)->rows[value], *b = key;
 
-	return slice_eq(a->service, b->service) && slice_eq(a->operation, b->operation);
+	return a->service == b->service && a->operation == b->operation;
 }
 
-static struct pair *pair_get(struct service_tally *p, struct slice service, struct slice operation)
+/* The pair of two texts by their numbers; NULL without memory. */
+static struct pair *pair_get(struct service_tally *t, uint32_t service, uint32_t operation)
 {
-	struct pair key = {.service = service, .operation = operation};
-	uint64_t hash = wide_hash_bytes(operation.p, operation.n,
-					wide_hash_bytes(service.p, service.n, p->by_name.seed));
-	uint32_t at = map_get(&p->by_name, hash, pair_is, p, &key);
+	const struct pair key = {.service = service, .operation = operation};
+	uint64_t hash =
+		((uint64_t)service << 32 | operation) * 0x9e3779b97f4a7c15ULL ^ t->by_pair.seed;
+	uint32_t at = map_find(&t->by_pair, hash, pair_is, t, &key);
 
 	if (at != MAP_NONE)
-		return &p->rows[at];
-	key.service = arena_dup(&p->arena, service);
-	key.operation = arena_dup(&p->arena, operation);
-	if (!key.service.p || !key.operation.p ||
-	    !vec_reserve(&p->rows, &p->capacity, p->n + 1, sizeof(*p->rows)) ||
-	    !map_put(&p->by_name, hash, (uint32_t)p->n))
+		return &t->rows[at];
+	if (service == MAP_NONE || operation == MAP_NONE ||
+	    !vec_reserve(&t->rows, &t->capacity, t->n + 1, sizeof(*t->rows)) ||
+	    !map_put(&t->by_pair, hash, (uint32_t)t->n))
 		return NULL;
-	p->rows[p->n] = key;
-	return &p->rows[p->n++];
+	t->rows[t->n] = key;
+	return &t->rows[t->n++];
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b, void *tally)
 {
+	const struct slice *texts = ((const struct service_tally *)tally)->texts;
 	const struct pair *x = a, *y = b;
-	int c = slice_cmp(x->service, y->service);
+	int c = slice_cmp(texts[x->service], texts[y->service]);
 
-	return c ? c : slice_cmp(x->operation, y->operation);
+	return c ? c : slice_cmp(texts[x->operation], texts[y->operation]);
 }
 
 /* Neighbouring pairs of one service become its summary. */
@@ -69,9 +94,9 @@ static int fold(const struct service_tally *p, struct service_list *list)
 		struct service_summary *s = &list->rows[list->n++];
 		size_t last = i;
 
-		while (last < p->n && slice_eq(p->rows[last].service, p->rows[i].service))
+		while (last < p->n && p->rows[last].service == p->rows[i].service)
 			last++;
-		s->name = arena_dup(list->arena, p->rows[i].service);
+		s->name = arena_dup(list->arena, p->texts[p->rows[i].service]);
 		s->operations = arena_zalloc(list->arena, last - i, sizeof(struct slice));
 		s->kinds = arena_zalloc(list->arena, last - i, sizeof(*s->kinds));
 		if (!s->operations || !s->kinds)
@@ -81,7 +106,7 @@ static int fold(const struct service_tally *p, struct service_list *list)
 			s->errors += p->rows[i].errors;
 			s->kinds[s->operation_n] = p->rows[i].kinds;
 			s->operations[s->operation_n++] =
-				arena_dup(list->arena, p->rows[i].operation);
+				arena_dup(list->arena, p->texts[p->rows[i].operation]);
 		}
 	}
 	return 0;
@@ -91,8 +116,10 @@ struct service_tally *service_tally_new(void)
 {
 	struct service_tally *t = calloc(1, sizeof(*t));
 
-	if (t)
-		map_init(&t->by_name);
+	if (t) {
+		map_init(&t->by_text);
+		map_init(&t->by_pair);
+	}
 	return t;
 }
 
@@ -100,24 +127,17 @@ struct service_tally *service_tally_free(struct service_tally *t)
 {
 	if (!t)
 		return NULL;
-	map_done(&t->by_name);
+	map_done(&t->by_text);
+	map_done(&t->by_pair);
 	arena_done(&t->arena);
+	free(t->texts);
 	free(t->rows);
 	free(t);
 	return NULL;
 }
 
-uint32_t service_kind_bit(int32_t kind)
+static int pair_add(struct pair *pair, uint64_t spans, uint64_t errors, uint32_t kinds)
 {
-	return kind >= KIND_UNSPECIFIED && kind <= KIND_CONSUMER ? 1U << kind
-								 : 1U << KIND_UNSPECIFIED;
-}
-
-int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
-		      uint64_t spans, uint64_t errors, uint32_t kinds)
-{
-	struct pair *pair = pair_get(t, service, operation);
-
 	if (!pair)
 		return -ENOMEM;
 	pair->spans += spans;
@@ -126,46 +146,65 @@ int service_tally_add(struct service_tally *t, struct slice service, struct slic
 	return 0;
 }
 
-/* Rows of a batch say the same few names again and again: the pair of a resource and a name's code
- * is looked up once, as long as no other takes its place. */
-struct known_pair {
-	uint32_t resource, name, row; /* row MAP_NONE: none */
-};
+int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
+		      uint64_t spans, uint64_t errors, uint32_t kinds)
+{
+	return pair_add(pair_get(t, text_get(t, service), text_get(t, operation)), spans, errors,
+			kinds);
+}
 
+/* Rows of a batch say the same few texts again and again: each is looked up once. */
 int service_tally_batch(struct service_tally *t, const struct batch *b)
 {
-	struct known_pair known[KNOWN_PAIRS];
+	_cleanup_(freep)
+	uint32_t *names = malloc((b->strings + 1) * sizeof(*names));
+	_cleanup_(freep)
+	uint32_t *services = malloc((b->resource_n + 1) * sizeof(*services));
+	int r = names && services ? 0 : -ENOMEM;
 
-	memset(known, 0xff, sizeof(known)); /* MAP_NONE */
-	for (size_t i = 0; i < b->event_n; i++) {
+	if (r == 0) {
+		memset(names, 0xff, b->strings * sizeof(*names)); /* MAP_NONE */
+		memset(services, 0xff, b->resource_n * sizeof(*services));
+	}
+	for (size_t i = 0; r == 0 && i < b->event_n; i++) {
 		const struct event *e = &b->events[i];
-		struct known_pair *k = &known[(e->name ^ e->resource * 7) % KNOWN_PAIRS];
-		struct pair *pair;
 
 		if (e->type != EVENT_SPAN && e->type != EVENT_BEGIN)
 			continue;
-		if (k->row == MAP_NONE || k->name != e->name || k->resource != e->resource) {
-			pair = pair_get(t, batch_service(b, e), batch_text(b, e->name));
-			if (!pair)
-				return -ENOMEM;
-			*k = (struct known_pair){e->resource, e->name, (uint32_t)(pair - t->rows)};
-		}
-		pair = &t->rows[k->row];
-		pair->spans++;
-		pair->errors += e->status == STATUS_ERROR;
-		pair->kinds |= service_kind_bit(e->kind);
+		if (names[e->name] == MAP_NONE)
+			names[e->name] = text_get(t, batch_text(b, e->name));
+		if (services[e->resource] == MAP_NONE)
+			services[e->resource] = text_get(t, batch_service(b, e));
+		r = pair_add(pair_get(t, services[e->resource], names[e->name]), 1,
+			     e->status == STATUS_ERROR, kind_bit(e->kind));
 	}
-	return 0;
+	return r;
+}
+
+/* The number in `to` of a text of `from`, looked up once. */
+static uint32_t text_moved(struct service_tally *to, const struct service_tally *from,
+			   uint32_t text, uint32_t *moved)
+{
+	if (moved[text] == MAP_NONE)
+		moved[text] = text_get(to, from->texts[text]);
+	return moved[text];
 }
 
 int service_tally_merge(struct service_tally *to, const struct service_tally *from)
 {
-	int r = 0;
+	_cleanup_(freep)
+	uint32_t *moved = malloc((from->text_n + 1) * sizeof(*moved));
+	int r = moved ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < from->n; i++)
-		r = service_tally_add(to, from->rows[i].service, from->rows[i].operation,
-				      from->rows[i].spans, from->rows[i].errors,
-				      from->rows[i].kinds);
+	if (r == 0)
+		memset(moved, 0xff, from->text_n * sizeof(*moved)); /* MAP_NONE */
+	for (size_t i = 0; r == 0 && i < from->n; i++) {
+		const struct pair *p = &from->rows[i];
+
+		r = pair_add(pair_get(to, text_moved(to, from, p->service, moved),
+				      text_moved(to, from, p->operation, moved)),
+			     p->spans, p->errors, p->kinds);
+	}
 	return r;
 }
 
@@ -176,7 +215,7 @@ int service_tally_list(struct service_tally *t, struct service_list *ret_list)
 
 	if (r == 0) {
 		if (t->n > 1)
-			qsort(t->rows, t->n, sizeof(*t->rows), by_name);
+			qsort_r(t->rows, t->n, sizeof(*t->rows), by_name, t);
 		r = fold(t, &list);
 	}
 	if (r < 0)
@@ -197,7 +236,7 @@ int services_summarise(const struct event_ref *refs, size_t n, struct service_li
 		if (e->type == EVENT_SPAN || e->type == EVENT_BEGIN)
 			r = service_tally_add(t, batch_service(refs[i].batch, e),
 					      batch_text(refs[i].batch, e->name), 1,
-					      e->status == STATUS_ERROR, service_kind_bit(e->kind));
+					      e->status == STATUS_ERROR, kind_bit(e->kind));
 	}
 
 	if (r == 0)

@@ -63,8 +63,6 @@ struct service_tally *service_tally_new(void); /* NULL when out of memory */
 struct service_tally *service_tally_free(struct service_tally *t);
 int service_tally_add(struct service_tally *t, struct slice service, struct slice operation,
 		      uint64_t spans, uint64_t errors, uint32_t kinds);
-/* The bit of a kind in service_summary.kinds; a kind nobody knows counts as none said. */
-uint32_t service_kind_bit(int32_t kind);
 int service_tally_batch(struct service_tally *t, const struct batch *batch);
 int service_tally_merge(struct service_tally *to, const struct service_tally *from);
 /* The end of it: nothing may be added afterwards. */

@@ -100,6 +100,7 @@ static void assert_counts(const struct totals_table *t, const struct batch *b,
 		const struct total_row *row = &t->rows[i];
 		uint32_t places[PLACES] = {0};
 		uint64_t n = 0, errors = 0, timed = 0;
+		uint32_t kinds = 0;
 		int64_t shortest = INT64_MAX, longest = 0;
 		unsigned __int128 sum = 0;
 
@@ -109,6 +110,7 @@ static void assert_counts(const struct totals_table *t, const struct batch *b,
 			if (!is_in(t, b, row, &spans[k]))
 				continue;
 			n++;
+			kinds |= kind_bit(spans[k].key.kind);
 			errors += spans[k].key.status == STATUS_ERROR;
 			if (ns < 0)
 				continue;
@@ -120,6 +122,7 @@ static void assert_counts(const struct totals_table *t, const struct batch *b,
 		}
 		assert_int_equal(row->spans, n);
 		assert_int_equal(row->errors, errors);
+		assert_int_equal(row->kinds, kinds);
 		assert_int_equal(row->timed, timed);
 		assert_true(row->sum == sum);
 		if (timed > 0) {
@@ -134,6 +137,25 @@ static void assert_counts(const struct totals_table *t, const struct batch *b,
 		all += n;
 	}
 	assert_int_equal(all, SPANS); /* each in one row */
+}
+
+/* Without counts it says the same otherwise. */
+static void assert_bare(const struct totals_table *t, struct slice bytes,
+			const struct totals_limits *limits)
+{
+	struct totals_table *bare;
+
+	assert_int_equal(totals_decode(bytes, limits, false, &bare), 0);
+	assert_int_equal(bare->n, t->n);
+	assert_int_equal(bare->apart, t->apart);
+	for (uint32_t i = 0; i < t->n; i++) {
+		assert_memory_equal(&bare->rows[i].key, &t->rows[i].key, sizeof(t->rows[i].key));
+		assert_int_equal(bare->rows[i].spans, t->rows[i].spans);
+		assert_int_equal(bare->rows[i].errors, t->rows[i].errors);
+		assert_int_equal(bare->rows[i].kinds, t->rows[i].kinds);
+		assert_null(bare->rows[i].counts);
+	}
+	totals_free(bare);
 }
 
 static void a_table_says_what_was_counted(void **state)
@@ -157,14 +179,16 @@ static void a_table_says_what_was_counted(void **state)
 		for (unsigned i = 0; i < seed % 4; i++)
 			assert_int_equal(totals_coarsen(&totals), 0);
 		assert_int_equal(totals_encode(&totals, codec, PLENTY, &out), 0);
-		assert_int_equal(totals_decode(buffer_get(&out), &limits, &t), 0);
+		assert_int_equal(totals_decode(buffer_get(&out), &limits, true, &t), 0);
 		assert_counts(t, b, spans);
+		assert_bare(t, buffer_get(&out), &limits);
 		levels |= 1U << t->apart;
 		/* Cut short or too long it is none. */
 		totals_free(t);
-		assert_int_equal(totals_decode(slice_of(out.p, out.n - 1), &limits, &t), -EBADMSG);
+		assert_int_equal(totals_decode(slice_of(out.p, out.n - 1), &limits, true, &t),
+				 -EBADMSG);
 		buffer_append(&out, "", 1);
-		assert_int_equal(totals_decode(buffer_get(&out), &limits, &t), -EBADMSG);
+		assert_int_equal(totals_decode(buffer_get(&out), &limits, true, &t), -EBADMSG);
 		totals_done(&totals);
 		buffer_done(&out);
 		free(spans);
@@ -195,7 +219,7 @@ static void a_table_that_would_be_large_says_less_or_is_none(void **state)
 		assert_int_equal(totals_encode(&totals, codec, most, &out), 0);
 		assert_true(out.n <= most && out.n <= last);
 		if (out.n > 0) {
-			assert_int_equal(totals_decode(buffer_get(&out), &limits, &t), 0);
+			assert_int_equal(totals_decode(buffer_get(&out), &limits, true, &t), 0);
 			assert_counts(t, b, spans);
 		}
 		last = out.n;
@@ -263,7 +287,7 @@ static void numbers_that_cannot_be_are_refused(void **state)
 		totals.rows[rows[i].row].sum |= (unsigned __int128)(uint64_t)rows[i].sum_high << 64;
 		totals.rows[rows[i].row].longest += rows[i].longest_more;
 		assert_int_equal(totals_encode(&totals, codec, PLENTY, &out), 0);
-		r = totals_decode(buffer_get(&out), &limits, &t);
+		r = totals_decode(buffer_get(&out), &limits, true, &t);
 		if (r != (i < 2 ? 0 : -EBADMSG))
 			fail_msg("%s: %d", rows[i].what, r);
 		totals_free(t);
