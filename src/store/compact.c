@@ -293,7 +293,7 @@ static int finish(struct merge *m, const uint64_t *inputs, struct segment_info *
 	_cleanup_(freep)
 	struct trace_id *split = NULL;
 	struct view *now = engine_view(m->engine);
-	int r = split_mark(now, m->split, m->trace_n, inputs, m->input_n);
+	int r = split_mark(now, m->split, m->trace_n, inputs, m->input_n, &m->engine->filter);
 
 	if (r == 0)
 		r = split_list(m->split, m->trace_n, &split, &seal.split_n);
@@ -312,18 +312,17 @@ static int install(struct merge *m, const uint64_t *inputs, const struct segment
 	const struct manifest_segment row = row_make(m, info);
 	struct engine_change change = {.remove = inputs, .remove_n = m->input_n};
 	struct segment *segment;
-	uint64_t *hashes;
 	int r = engine_open_segment(e, m->number, &segment, NULL);
 
 	if (r == 0) {
-		hashes = split_hashes(m->split, m->trace_n);
-		change.add = view_segment_new(&row, segment, hashes, hashes ? m->trace_n : 0);
+		change.add = view_segment_new(&row, segment);
 		r = change.add ? 0 : -ENOMEM;
 	}
 	if (r < 0) {
 		engine_discard(e, m->number);
 		return r;
 	}
+	split_keep(change.add, m->split, m->trace_n, &e->filter);
 	r = engine_change(e, &change);
 	view_segment_unref(change.add);
 	return r;

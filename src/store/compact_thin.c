@@ -41,7 +41,7 @@ static int joints_find(struct merge *m, const uint64_t *inputs)
 	engine_snapshot(e, &m->now);
 	m->has_now = true;
 	pthread_mutex_lock(&e->files);
-	r = split_mark(m->now.view, m->split, m->trace_n, inputs, m->input_n);
+	r = split_mark(m->now.view, m->split, m->trace_n, inputs, m->input_n, &e->filter);
 	pthread_mutex_unlock(&e->files);
 	if (r == 0)
 		r = merge_joint_begin(m);

@@ -288,6 +288,7 @@ static void engine_free(struct engine *e)
 	manifest_done(&e->cursors);
 	free(e->orphans);
 	pthread_mutex_destroy(&e->merges);
+	id_filter_unref(e->filter);
 	pthread_mutex_destroy(&e->files);
 	pthread_mutex_destroy(&e->lock);
 	pthread_cond_destroy(&e->changed);

@@ -46,6 +46,7 @@ struct engine {
 	struct manifest manifest; /* as on disk; its cursors are those of the last flush */
 	uint64_t *orphans;        /* numbers of segments to remove after the next good save */
 	size_t orphan_n, orphan_capacity;
+	struct id_filter *filter; /* that takes the next segment's traces, or NULL */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a head was frozen, or flushed, or we are stopping */

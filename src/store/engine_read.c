@@ -52,7 +52,7 @@ static int segment_read(struct reading *x, const struct manifest_segment *row, s
 			      (unsigned long long)row->blocks);
 		return 0;
 	}
-	wrapped = view_segment_new(row, segment, NULL, 0);
+	wrapped = view_segment_new(row, segment);
 	if (!wrapped)
 		return -ENOMEM;
 	view_add_segment(x->view, wrapped);

@@ -114,7 +114,7 @@ static int segment_recover(struct engine *e, const struct manifest_segment *row,
 			set_aside(e->fs, e->dir, name);
 		return r == -EBADMSG || r == -ENOENT;
 	}
-	wrapped = view_segment_new(row, segment, NULL, 0);
+	wrapped = view_segment_new(row, segment);
 	if (!wrapped)
 		return -ENOMEM;
 	view_add_segment(e->view, wrapped);

@@ -266,7 +266,7 @@ static int finish(struct flush *f, struct segment_info *info)
 	int r = traces_make(f);
 
 	if (r == 0)
-		r = split_mark(f->view, f->traces, f->mark.traces, NULL, 0);
+		r = split_mark(f->view, f->traces, f->mark.traces, NULL, 0, &e->filter);
 	if (r == 0)
 		r = split_list(f->traces, f->mark.traces, &split, &seal.split_n);
 	if (r == 0 && f->with_feed)
@@ -299,16 +299,15 @@ static int install(struct flush *f, const struct segment_info *info)
 	};
 	struct engine_change change = {.flushed = h};
 	struct segment *segment;
-	uint64_t *hashes;
 	int r = engine_open_segment(e, f->number, &segment, NULL);
 
 	if (r < 0) {
 		engine_discard(e, f->number);
 		return r;
 	}
-	hashes = split_hashes(f->traces, f->mark.traces);
-	change.add = view_segment_new(&row, segment, hashes, hashes ? f->mark.traces : 0);
+	change.add = view_segment_new(&row, segment);
 	if (change.add) {
+		split_keep(change.add, f->traces, f->mark.traces, &e->filter);
 		r = engine_change(e, &change);
 	} else {
 		engine_discard(e, f->number);
@@ -316,7 +315,7 @@ static int install(struct flush *f, const struct segment_info *info)
 	}
 	view_segment_unref(change.add);
 	if (r == 0) {
-		split_hashes_trim(f->view);
+		split_trim(f->view);
 		atomic_fetch_add(&e->counters.flushes, 1);
 		atomic_fetch_add(&e->counters.flushed_rows, info->rows);
 		atomic_fetch_add(&e->counters.flushed_bytes, info->bytes);

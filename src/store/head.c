@@ -41,7 +41,6 @@ struct head *head_unref(struct head *h)
 	runs_done(&h->runs);
 	free(h->cursors);
 	id_set_done(&h->joint);
-	free(h->places);
 	pthread_mutex_destroy(&h->joint_lock);
 	service_tally_free(h->services);
 	pthread_mutex_destroy(&h->services_lock);
@@ -92,6 +91,19 @@ int head_trace(struct head *h, struct runs_mark mark, struct trace_id id, struct
 	if (trace == RUNS_NONE || !runs_first(&h->runs, mark, trace))
 		return -ENOENT;
 	return runs_events(&h->runs, mark, trace, set) ? 0 : -ENOMEM;
+}
+
+int64_t head_start_ns(struct head *h, struct trace_id id)
+{
+	int64_t start_ns = INT64_MAX;
+	uint32_t trace;
+
+	pthread_rwlock_rdlock(&h->lock);
+	trace = runs_find(&h->runs, id);
+	if (trace != RUNS_NONE)
+		start_ns = runs_start_ns(&h->runs, trace);
+	pthread_rwlock_unlock(&h->lock);
+	return start_ns;
 }
 
 bool head_has(struct head *h, struct runs_mark mark, struct trace_id id)

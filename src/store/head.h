@@ -12,12 +12,6 @@
 #include "store/manifest.h"
 #include "store/runs.h"
 
-/* Somewhere the head's first traces have been looked up (store/joint.h). */
-struct head_place {
-	uint64_t key;
-	uint32_t looked;
-};
-
 struct head {
 	_Atomic uint32_t refs;
 	pthread_rwlock_t lock; /* runs_add() against runs_find() */
@@ -33,11 +27,10 @@ struct head {
 	struct manifest_cursor *cursors;
 	size_t cursor_n;
 
-	/* store/joint.h: its traces that lie elsewhere, too, and where they have been looked up. */
+	/* store/joint.h: those of its first traces that lie elsewhere, too. */
 	pthread_mutex_t joint_lock;
 	struct id_set joint;
-	struct head_place *places;
-	size_t place_n, place_capacity;
+	uint32_t joint_looked; /* traces that have been looked up */
 
 	/* Services of its first batches, counted as they are asked for (store/overview.c). */
 	pthread_mutex_t services_lock;
@@ -63,6 +56,10 @@ int head_add(struct head *h, struct batch *batch, const struct run_list *list, u
 
 /* Appends the rows of a trace that the mark shows.  -ENOENT, -ENOMEM.  Any thread. */
 int head_trace(struct head *h, struct runs_mark mark, struct trace_id id, struct event_set *set);
+
+/* When the trace starts, as far as all of the head's rows say, whatever a mark shows of them;
+ * INT64_MAX: there is none.  Any thread. */
+int64_t head_start_ns(struct head *h, struct trace_id id);
 
 /* Is there a row of it?  Any thread. */
 bool head_has(struct head *h, struct runs_mark mark, struct trace_id id);

@@ -2,7 +2,7 @@
  *
  * Nearly none do, and whoever knows which ones need not ask every segment for every trace that has
  * just come in.  A head remembers what was found out about it (struct head): a trace is looked up
- * in a segment once. */
+ * once. */
 #ifndef CAUSET_STORE_JOINT_H
 #define CAUSET_STORE_JOINT_H
 

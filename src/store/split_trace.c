@@ -1,11 +1,11 @@
 /* store/split_trace.c - which traces of a new segment have pieces in others.
  *
- * Young segments keep the hashes of their traces in memory: two sorted lists are compared in one
- * pass.  Somewhat older ones keep the leading bits of them (store/hash_gaps.h), and where these are
- * the same, their groups are asked.  Older ones still are asked by their index, and where that says
- * "perhaps", by their groups: the newest few, those whose traces began at about the same time, and,
- * about a piece that lacks its beginning or had been found elsewhere before it was merged, all of
- * them. */
+ * Nearly none do, and nearly all of these are ruled out by the filters of segments
+ * (store/id_filter.h).  About what is left, young segments know the hashes of their traces, and
+ * others are asked by their index, and where that says "perhaps", by their groups.  Segments that
+ * are in no filter are compared with all traces: the newest few, those whose traces began at about
+ * the same time, and, about a piece that lacks its beginning or had been found elsewhere before it
+ * was merged, all of them. */
 #include "store/split_trace.h"
 
 #include <errno.h>
@@ -13,18 +13,21 @@
 
 #include "base/cleanup.h"
 #include "base/radix.h"
-#include "base/u64.h"
 #include "base/vec.h"
 #include "core/clock.h"
 #include "segment/group.h"
+#include "store/elsewhere.h"
 
 #define PROBED_ALWAYS 16  /* newest segments, whatever their times */
 #define PROBED_MOST   128 /* segments, about pieces with a beginning */
 /* Looks at segments from other times.  Somebody may never send the beginning of anything, and has
  * thousands of segments. */
 #define PROBES_FAR 500000
-#define READ_MOST  8                 /* traces of a segment, for each one that is looked up */
-#define SLACK_NS   (3600 * NS_PER_S) /* between the starts of a trace's pieces */
+/* Traces that are read for each one that is looked up: of one segment, and together. */
+#define READ_MOST 64
+#define READ_SOME 16
+#define AHEAD     8                 /* traces whose place in the filters is fetched */
+#define SLACK_NS  (3600 * NS_PER_S) /* between the starts of a trace's pieces */
 
 static bool is_sorted(const struct split_trace *traces, size_t n)
 {
@@ -76,15 +79,27 @@ static int ask(struct segment *s, struct split_trace *t)
 	return r == -ENOMEM ? r : 0;
 }
 
-static int compare_gaps(struct split_trace *traces, size_t n, const struct view_segment *s)
+/* Asks a segment about those that its filter does not rule out: numbers of traces, ascending. */
+static int ask_filtered(struct elsewhere_segment *s, struct split_trace *traces,
+			const uint32_t *perhaps, size_t n, const uint32_t *filters)
 {
-	struct hash_walk walk = {.of = s->gaps};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (hash_walk_to(&walk, traces[i].hash) && !traces[i].split)
-			r = ask(s->segment, &traces[i]);
-	return r;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct split_trace *t = &traces[perhaps[i]];
+
+		if (t->split || !(filters[i] & s->filter))
+			continue;
+		r = view_segment_knows(s->segment, t->hash);
+		if (r >= 0) {
+			t->split = r;
+			continue;
+		}
+		r = elsewhere_indexed(s, t->hash);
+		if (r > 0)
+			r = ask(s->segment->segment, t);
+	}
+	return r < 0 ? r : 0;
 }
 
 static bool is_near(const struct segment_info *info, const struct split_trace *t)
@@ -126,44 +141,70 @@ static int probe(struct segment *s, struct split_trace *traces, size_t n, bool a
 	return r;
 }
 
-/* The hashes of a segment's traces, sorted.  NULL: out of memory, or it cannot be read. */
-static struct hash_gaps *gaps_read(struct segment *s)
+/* Adds the traces of a segment to a filter. */
+static int filter_read(struct segment *s, struct id_filter *filter)
 {
 	_cleanup_(group_closep)
 	struct segment_group *g = NULL;
-	_cleanup_(freep)
-	uint64_t *hashes = NULL;
-	size_t n = 0, capacity = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; i < segment_info(s)->groups; i++) {
+	for (uint32_t i = 0; r == 0 && i < segment_info(s)->groups; i++) {
 		const struct group_piece *pieces;
-		uint32_t piece_n;
-		int r = g ? group_reopen_few(g, i) : group_open_few(s, i, &g);
+		uint32_t n = 0;
 
+		r = g ? group_reopen_few(g, i) : group_open_few(s, i, &g);
 		if (r == 0)
-			r = group_pieces_bare(g, &pieces, &piece_n);
-		if (r < 0 || !vec_reserve(&hashes, &capacity, n + piece_n, sizeof(*hashes)))
-			return NULL;
-		for (uint32_t k = 0; k < piece_n; k++)
-			hashes[n++] = segment_id_hash(pieces[k].id);
+			r = group_pieces_bare(g, &pieces, &n);
+		for (uint32_t k = 0; r == 0 && k < n; k++)
+			id_filter_add(filter, segment_id_hash(pieces[k].id));
 	}
-	if (n > 1)
-		qsort(hashes, n, sizeof(*hashes), u64_order);
-	return hash_gaps_new(hashes, n);
+	return r;
 }
 
-/* After a start nothing is kept in memory.  Reading all ids of a segment takes less time than being
- * wrong about many of them. */
-static void gaps_make(struct view_segment *s, size_t asked)
+static void filter_set(struct view_segment *s, struct id_filter *filter)
 {
-	struct hash_gaps *gaps;
-
-	if (segment_info(s->segment)->pieces / READ_MOST > asked)
-		return;
-	gaps = gaps_read(s->segment);
 	pthread_mutex_lock(&s->hashes_lock);
-	s->gaps = gaps;
+	id_filter_unref(s->filter);
+	s->filter = filter;
 	pthread_mutex_unlock(&s->hashes_lock);
+}
+
+/* Puts a segment's traces into a filter, unless they cannot be read, or there is no memory. */
+static void filter_make(struct view_segment *s, struct id_filter **open)
+{
+	const struct segment_info *info = segment_info(s->segment);
+	/* Pieces that go on in another group are added more than once. */
+	struct id_filter *filter = id_filter_with_room(open, info->pieces + info->groups);
+
+	if (!filter)
+		return;
+	if (filter_read(s->segment, filter) == 0) {
+		filter_set(s, filter);
+	} else {
+		s->unfiltered = true;
+		id_filter_unref(filter);
+	}
+}
+
+/* After a start no segment has a filter.  Reading all ids of some is worth it where many traces
+ * would be looked up in them, now and again: the newest first, some each time. */
+static void filters_make(const struct elsewhere *e, size_t asked, struct id_filter **open)
+{
+	size_t all = 0, read = 0;
+
+	for (size_t i = 0; i < e->filter_n; i++)
+		all += e->filters[i]->n;
+	for (size_t i = 0; i < e->segment_n && read < asked * READ_SOME; i++) {
+		struct view_segment *s = e->segments[i].segment;
+		uint64_t pieces = segment_info(s->segment)->pieces;
+
+		if (s->filter || s->unfiltered || pieces / READ_MOST > asked ||
+		    all + pieces > SPLIT_FILTERED_MOST)
+			continue;
+		filter_make(s, open);
+		read += pieces;
+		all += pieces;
+	}
 }
 
 static bool is_among(uint64_t number, const uint64_t *numbers, size_t n)
@@ -174,29 +215,65 @@ static bool is_among(uint64_t number, const uint64_t *numbers, size_t n)
 	return false;
 }
 
-int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
-	       size_t except_n)
+/* The traces that some filter does not rule out: how many, their numbers, and the filters. */
+static size_t filter_all(const struct elsewhere *e, const struct split_trace *traces, size_t n,
+			 uint32_t *perhaps, uint32_t *filters)
 {
-	size_t probed = 0, far = PROBES_FAR, kept = 0;
-	bool always;
-	int r = is_sorted(traces, n) ? 0 : sort_by_hash(traces, n);
+	size_t some = 0;
 
-	for (size_t i = v->segment_n; r == 0 && i-- > 0;) {
-		struct view_segment *s = v->segments[i];
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			elsewhere_fetch(e, traces[i + AHEAD].hash);
+		filters[some] = elsewhere_filters(e, traces[i].hash);
+		perhaps[some] = (uint32_t)i;
+		some += filters[some] != 0;
+	}
+	return some;
+}
+
+static int look_everywhere(struct elsewhere *e, struct split_trace *traces, size_t n,
+			   const uint64_t *except, size_t except_n)
+{
+	_cleanup_(freep)
+	uint32_t *perhaps = malloc((n + 1) * sizeof(*perhaps));
+	_cleanup_(freep)
+	uint32_t *filters = malloc((n + 1) * sizeof(*filters));
+	size_t probed = 0, far = PROBES_FAR, perhaps_n;
+	int r = 0;
+
+	if (!perhaps || !filters)
+		return -ENOMEM;
+	perhaps_n = filter_all(e, traces, n, perhaps, filters);
+	for (size_t i = 0; r == 0 && i < e->segment_n; i++) {
+		struct view_segment *s = e->segments[i].segment;
 
 		if (is_among(s->row.number, except, except_n))
 			continue;
-		always = v->segment_n - i <= PROBED_ALWAYS;
-		kept += segment_info(s->segment)->pieces;
-		if (!s->hashes && !s->gaps && always && kept <= SPLIT_GAPS_MOST)
-			gaps_make(s, n);
-		if (s->hashes)
+		if (e->segments[i].filter)
+			r = ask_filtered(&e->segments[i], traces, perhaps, perhaps_n, filters);
+		else if (s->hashes)
 			compare(traces, n, s->hashes, s->hash_n);
-		else if (s->gaps)
-			r = compare_gaps(traces, n, s);
 		else
-			r = probe(s->segment, traces, n, always, probed++ < PROBED_MOST, &far);
+			r = probe(s->segment, traces, n, i < PROBED_ALWAYS, probed++ < PROBED_MOST,
+				  &far);
 	}
+	return r;
+}
+
+int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
+	       size_t except_n, struct id_filter **open)
+{
+	struct elsewhere e;
+	int r = is_sorted(traces, n) ? 0 : sort_by_hash(traces, n);
+
+	if (r == 0)
+		r = elsewhere_init(&e, v);
+	if (r < 0)
+		return r;
+	r = look_everywhere(&e, traces, n, except, except_n);
+	if (r == 0)
+		filters_make(&e, n, open);
+	elsewhere_done(&e);
 	return r;
 }
 
@@ -219,34 +296,42 @@ int split_list(const struct split_trace *traces, size_t n, struct trace_id **ret
 	return 0;
 }
 
-uint64_t *split_hashes(const struct split_trace *traces, size_t n)
+void split_keep(struct view_segment *s, const struct split_trace *traces, size_t n,
+		struct id_filter **open)
 {
 	uint64_t *hashes = n <= SPLIT_HASHES_MOST ? malloc((n + 1) * sizeof(*hashes)) : NULL;
+	struct id_filter *filter = id_filter_with_room(open, n);
 
 	for (size_t i = 0; hashes && i < n; i++)
 		hashes[i] = traces[i].hash;
-	return hashes;
+	for (size_t i = 0; filter && i < n; i++)
+		id_filter_add(filter, traces[i].hash);
+	s->hashes = hashes;
+	s->hash_n = hashes ? n : 0;
+	s->filter = filter;
 }
 
-void split_hashes_trim(struct view *v)
+void split_trim(struct view *v)
 {
-	size_t exact = 0, all = 0;
+	const struct id_filter *last = NULL;
+	size_t exact = 0, filtered = 0;
 
 	for (size_t i = v->segment_n; i-- > 0;) {
 		struct view_segment *s = v->segments[i];
 
-		exact += s->hash_n;
-		all += s->gaps ? s->gaps->hashes : s->hash_n;
 		pthread_mutex_lock(&s->hashes_lock);
+		exact += s->hash_n;
 		if (s->hashes && exact > SPLIT_HASHES_MOST) {
-			s->gaps = hash_gaps_new(s->hashes, s->hash_n); /* or none: harmless */
 			free(s->hashes);
 			s->hashes = NULL;
 			s->hash_n = 0;
 		}
-		if (s->gaps && all > SPLIT_GAPS_MOST) {
-			s->gaps = hash_gaps_free(s->gaps);
-		}
+		/* Those of one filter mostly stand side by side. */
+		if (s->filter && s->filter != last)
+			filtered += s->filter->n;
+		last = s->filter ? s->filter : last;
+		if (filtered > SPLIT_FILTERED_MOST)
+			s->filter = id_filter_unref(s->filter);
 		pthread_mutex_unlock(&s->hashes_lock);
 	}
 }

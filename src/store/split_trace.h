@@ -24,21 +24,23 @@ struct split_trace {
 
 /* Marks those of traces[0 … n) that also are in a segment of the view, other than the ones in
  * `except`.  Sorts the traces by hash.  With the engine's `files` lock held, which guards the
- * hashes of segments. */
+ * hashes and filters of segments; `open` is the filter that takes hashes of more. */
 int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
-	       size_t except_n);
+	       size_t except_n, struct id_filter **open);
 
 /* The ids of those that are marked, for free(). */
 int split_list(const struct split_trace *traces, size_t n, struct trace_id **ret_ids,
 	       size_t *ret_n);
 
-/* The hashes of sorted traces, for view_segment.hashes; NULL without memory, which is harmless. */
-uint64_t *split_hashes(const struct split_trace *traces, size_t n);
+/* Keeps the hashes of a new segment's traces, sorted, for the next ones to be compared with.
+ * Without memory less is kept, which is harmless. */
+void split_keep(struct view_segment *s, const struct split_trace *traces, size_t n,
+		struct id_filter **open);
 
-/* Of hashes of the oldest segments keeps the gaps only, until all together have at most
- * SPLIT_HASHES_MOST, and forgets gaps of the oldest, until all are of at most SPLIT_GAPS_MOST. */
-#define SPLIT_HASHES_MOST ((size_t)1 << 20)
-#define SPLIT_GAPS_MOST   ((size_t)8 << 20)
-void split_hashes_trim(struct view *v);
+/* Forgets hashes of the oldest segments, until all together have at most SPLIT_HASHES_MOST, and
+ * which filters they are in, until these have at most SPLIT_FILTERED_MOST. */
+#define SPLIT_HASHES_MOST   ((size_t)1 << 20)
+#define SPLIT_FILTERED_MOST ((size_t)16 << 20)
+void split_trim(struct view *v);
 
 #endif

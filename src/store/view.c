@@ -16,14 +16,12 @@
 
 /* --- segments --- */
 
-struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment,
-				      uint64_t *hashes, size_t hash_n)
+struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment)
 {
 	struct view_segment *s = calloc(1, sizeof(*s));
 
 	if (!s) {
 		segment_unref(segment);
-		free(hashes);
 		return NULL;
 	}
 	atomic_init(&s->refs, 1);
@@ -31,8 +29,6 @@ struct view_segment *view_segment_new(const struct manifest_segment *row, struct
 	pthread_mutex_init(&s->hashes_lock, NULL);
 	s->row = *row;
 	s->segment = segment;
-	s->hashes = hashes;
-	s->hash_n = hash_n;
 	return s;
 }
 
@@ -51,7 +47,7 @@ struct view_segment *view_segment_unref(struct view_segment *s)
 	pthread_mutex_destroy(&s->services_lock);
 	pthread_mutex_destroy(&s->hashes_lock);
 	free(s->hashes);
-	hash_gaps_free(s->gaps);
+	id_filter_unref(s->filter);
 	free(s);
 	return NULL;
 }
@@ -63,8 +59,6 @@ int view_segment_knows(struct view_segment *s, uint64_t hash)
 	pthread_mutex_lock(&s->hashes_lock);
 	if (s->hashes)
 		r = bsearch(&hash, s->hashes, s->hash_n, sizeof(hash), u64_order) != NULL;
-	else if (s->gaps && !hash_gaps_has(s->gaps, hash))
-		r = 0;
 	pthread_mutex_unlock(&s->hashes_lock);
 	return r;
 }

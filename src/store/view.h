@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 #include "segment/segment.h"
-#include "store/hash_gaps.h"
 #include "store/head.h"
+#include "store/id_filter.h"
 #include "store/manifest.h"
 
 #define VIEW_HEADS 4 /* the active one and those on their way to disk */
@@ -23,15 +23,16 @@ struct view_segment {
 	struct manifest_segment row;
 	struct segment *segment;
 	/* segment_id_hash() of its traces, sorted: kept for young segments, so that the next one
-	 * can be compared with them without reading.  NULL: not kept.  They change with the
-	 * engine's `files` and their own lock held; either is enough to look. */
+	 * can be compared with them without reading.  NULL: not kept.  They and the filter change
+	 * with the engine's `files` and their own lock held; either is enough to look. */
 	pthread_mutex_t hashes_lock;
 	uint64_t *hashes;
 	size_t hash_n;
-	struct hash_gaps *gaps; /* then perhaps these */
-	_Atomic uint8_t plain;  /* view_segment_is_plain() has found: 1 no, 2 yes */
-	_Atomic bool damaged;   /* something in it could not be read: compaction leaves it alone */
-	_Atomic bool apart;     /* with what came before it, it was more than a segment may have */
+	struct id_filter *filter; /* has all of them, and those of others; NULL: none has */
+	bool unfiltered;          /* its ids cannot be read, so no filter will have them */
+	_Atomic uint8_t plain;    /* view_segment_is_plain() has found: 1 no, 2 yes */
+	_Atomic bool damaged; /* something in it could not be read: compaction leaves it alone */
+	_Atomic bool apart;   /* with what came before it, it was more than a segment may have */
 	/* Its services, counted when first asked for (store/overview.c). */
 	pthread_mutex_t services_lock;
 	struct service_tally *services;
@@ -58,9 +59,8 @@ struct view {
 	int64_t **split_longest; /* [segment][group] */
 };
 
-/* Takes over the reference to the segment and the hashes, also on failure.  NULL: out of memory. */
-struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment,
-				      uint64_t *hashes, size_t hash_n);
+/* Takes over the reference to the segment, also on failure.  NULL: out of memory. */
+struct view_segment *view_segment_new(const struct manifest_segment *row, struct segment *segment);
 struct view_segment *view_segment_ref(struct view_segment *s);
 
 /* Has it a trace with this hash?  0, 1; -ENODATA: what is kept in memory does not say. */

@@ -234,7 +234,7 @@ static void write_segment(struct world *w, struct head *h, uint64_t number,
 	assert_int_equal(segment_writer_finish(writer, &seal, &info), 0);
 	assert_int_equal(segment_open(fs_real(), w->dir, number, &segment, NULL), 0);
 	row.rows = info.rows;
-	shared = view_segment_new(&row, segment, NULL, 0);
+	shared = view_segment_new(&row, segment);
 	view_add_segment(w->view, shared);
 	view_segment_unref(shared);
 	event_set_done(&set);
