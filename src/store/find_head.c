@@ -21,6 +21,7 @@ struct heading {
 	struct head *head;
 	struct runs_mark mark;
 	uint32_t number;
+	bool late;            /* whatever lies in it alone starts too late */
 	struct event_set set; /* of the trace at hand */
 };
 
@@ -31,8 +32,8 @@ static int judge_alone(struct heading *x, struct trace_id id)
 	struct finding *f = x->f;
 	int r = store_query_has_part(f->query, id) ? id_set_add(&f->joint, id) : 0;
 
-	if (r <= 0)
-		return r;
+	if (r <= 0 || (f->query->to_ns && head_start_ns(x->head, id) >= f->query->to_ns))
+		return r < 0 ? r : 0;
 	event_set_clear(&x->set);
 	r = head_trace(x->head, x->mark, id, &x->set);
 	if (r < 0)
@@ -46,7 +47,9 @@ static int judge_alone(struct heading *x, struct trace_id id)
 
 static int judge(struct heading *x, struct trace_id id)
 {
-	return id_set_has(&x->f->in_heads, id) ? find_whole(x->f, id) : judge_alone(x, id);
+	if (id_set_has(&x->f->in_heads, id))
+		return find_whole(x->f, id);
+	return x->late ? 0 : judge_alone(x, id);
 }
 
 /* Does this row rule its trace out?  A trace never starts later than one of its blocks. */
@@ -125,6 +128,9 @@ int find_in_heads(struct finding *f)
 				    .mark = f->snapshot->marks[h],
 				    .number = (uint32_t)h};
 
+		x.late = f->query->to_ns && x.head->runs.start_min_ns >= f->query->to_ns;
+		if (x.late && f->in_heads.n == 0)
+			continue;
 		r = query_asks_spans(f->query) ? look_for_spans(&x) : look_at_traces(&x);
 		event_set_done(&x.set);
 	}

@@ -91,7 +91,7 @@ static struct kept *kept_get(const struct runs *r, uint32_t batch)
 
 void runs_init(struct runs *r)
 {
-	*r = (struct runs){0};
+	*r = (struct runs){.start_min_ns = INT64_MAX};
 	map_init(&r->by_id);
 }
 
@@ -134,6 +134,7 @@ uint32_t runs_find(const struct runs *r, struct trace_id id)
 /* Where the next entries go, while a batch is being added. */
 struct growing {
 	uint32_t run_n, trace_n, batch;
+	int64_t start_min_ns;
 };
 
 /* Puts the runs of a trace side by side; returns the first.  Room was made for all of it. */
@@ -205,8 +206,13 @@ static void list_add(struct runs *r, struct growing *g, const struct run_list *l
 			if (trace != MAP_NONE)
 				__builtin_prefetch(run_get(r, chain_get(r, trace)->last), 1);
 		}
-		if (last < n)
+		if (last < n) {
 			trace_add(r, g, list, &rows[last]);
+			/* What has no block with a time starts with any row. */
+			g->start_min_ns =
+				MIN(g->start_min_ns,
+				    rows[last].start_ns < INT64_MAX ? rows[last].start_ns : 0);
+		}
 	}
 }
 
@@ -214,7 +220,10 @@ int runs_add(struct runs *r, struct batch *b, const struct run_list *list, uint6
 {
 	_cleanup_(freep)
 	struct run_list *own = list ? NULL : run_list_new(b);
-	struct growing g = {.run_n = r->run_n, .trace_n = r->trace_n, .batch = r->batch_n};
+	struct growing g = {.run_n = r->run_n,
+			    .trace_n = r->trace_n,
+			    .batch = r->batch_n,
+			    .start_min_ns = r->start_min_ns};
 
 	list = list ? list : own;
 	if (!list || !reserve(r->batches, (uint64_t)g.batch + 1, sizeof(struct kept)) ||
@@ -227,6 +236,7 @@ int runs_add(struct runs *r, struct batch *b, const struct run_list *list, uint6
 	r->event_n += b->event_n;
 	r->span_n += list->span_n;
 	r->bytes += cost(b, list->n);
+	atomic_store_explicit(&r->start_min_ns, g.start_min_ns, memory_order_relaxed);
 	atomic_store_explicit(&r->batch_n, g.batch + 1, memory_order_release);
 	atomic_store_explicit(&r->trace_n, g.trace_n, memory_order_release);
 	atomic_store_explicit(&r->run_n, g.run_n, memory_order_release);

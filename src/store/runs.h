@@ -30,6 +30,7 @@ struct runs {
 	struct map by_id; /* trace id → trace */
 	size_t bytes;     /* of the batches and of what finds them */
 	uint64_t event_n, span_n;
+	_Atomic int64_t start_min_ns; /* no trace starts before */
 };
 
 /* What there was at one moment.  A trace that a mark shows may have no run within it. */
@@ -56,7 +57,7 @@ uint32_t runs_find(const struct runs *r, struct trace_id id);
 struct trace_id runs_trace_id(const struct runs *r, uint32_t trace);
 
 /* When the trace starts, of everything that was added, as searches will see it: store/summary.c.
- * The writer's, or nobody adds any more. */
+ * Not while runs_add() runs. */
 int64_t runs_start_ns(const struct runs *r, uint32_t trace);
 /* Has it a block without a parent?  Likewise. */
 bool runs_rooted(const struct runs *r, uint32_t trace);
