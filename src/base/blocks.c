@@ -43,8 +43,9 @@ struct blocks {
 	pthread_mutex_t lock;
 	struct chunk *current, *spare;
 	size_t spare_n, chunk_n, bytes;
-	unsigned small; /* chunks still to be made of small pages */
-	unsigned turns; /* as many the next time a large one is slow */
+	size_t spare_least; /* since the last blocks_trim() */
+	unsigned small;     /* chunks still to be made of small pages */
+	unsigned turns;     /* as many the next time a large one is slow */
 	bool closed;
 };
 
@@ -125,6 +126,7 @@ static struct chunk *spare_pop(struct blocks *b)
 
 	b->spare = c->next;
 	b->spare_n--;
+	b->spare_least = MIN(b->spare_least, b->spare_n);
 	return c;
 }
 
@@ -204,7 +206,8 @@ void blocks_trim(struct blocks *b)
 	struct chunk *cut;
 
 	pthread_mutex_lock(&b->lock);
-	cut = spare_cut(b, MAX((size_t)BLOCKS_KEEP, b->spare_n - b->spare_n / TRIM_SHARE));
+	cut = spare_cut(b, MAX((size_t)BLOCKS_KEEP, b->spare_n - b->spare_least / TRIM_SHARE));
+	b->spare_least = b->spare_n;
 	pthread_mutex_unlock(&b->lock);
 	chunks_unmap(cut);
 }

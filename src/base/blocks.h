@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #define BLOCKS_CHUNK_BYTES ((size_t)2 << 20)
-#define BLOCKS_SPARE       128 /* empty chunks that are kept, at most */
+#define BLOCKS_SPARE       512 /* empty chunks that are kept, at most */
 #define BLOCKS_KEEP        16  /* … and for good: trimming leaves them */
 
 struct blocks;
@@ -30,9 +30,9 @@ void *blocks_take(struct blocks *b, size_t n);
 /* Gives back what blocks_take() returned.  NULL is fine. */
 void blocks_free(void *block);
 
-/* Gives some of the empty chunks back to the system: to be called now and then while nothing much
- * comes.  Each time an eighth of them goes, so a rush that comes again soon finds most of its
- * memory where it left it, neither unmapped nor to be cleared. */
+/* Gives some of the chunks that have been empty ever since the last call back to the system: to be
+ * called now and then.  Each time an eighth of them goes, so a rush that comes again soon finds
+ * most of its memory where it left it, neither unmapped nor to be cleared. */
 void blocks_trim(struct blocks *b);
 
 /* Bytes of all chunks, the empty ones too. */

@@ -61,7 +61,7 @@ struct server {
 	int ports[SERVICE_COUNT]; /* as in api */
 	sigset_t signals;
 	uint64_t seen_bytes, tidied_bytes; /* tidy()'s */
-	unsigned quiet_looks;
+	unsigned quiet_looks, busy_looks;
 	size_t tidied_free;
 	uint64_t thin_generation; /* follow()'s */
 	bool thin_failed;
@@ -319,9 +319,12 @@ static void tidy(struct server *s)
 
 	s->seen_bytes = now;
 	s->quiet_looks = quiet ? s->quiet_looks + 1 : 0;
+	s->busy_looks = quiet ? 0 : s->busy_looks + 1;
+	/* Under way, only what has not been used for as long. */
+	if (s->quiet_looks >= TIDY_CALM || s->busy_looks % TIDY_CALM == TIDY_CALM - 1)
+		ingest_tidy(s->ingest);
 	if (s->quiet_looks < TIDY_CALM)
 		return;
-	ingest_tidy(s->ingest);
 	/* What was used and freed again since the last time shows in the bytes; what was held then
 	 * and freed later, as the buffers of connections that have gone, in what malloc has. */
 	size_t freed = mallinfo2().fordblks;
