@@ -215,9 +215,12 @@ static bool is_among(uint64_t number, const uint64_t *numbers, size_t n)
 	return false;
 }
 
-/* The traces that some filter does not rule out: how many, their numbers, and the filters. */
-static size_t filter_all(const struct elsewhere *e, const struct split_trace *traces, size_t n,
-			 uint32_t *perhaps, uint32_t *filters)
+/* The traces that some filter does not rule out: how many, their numbers, and the filters.
+ * `listed`: those of merged segments, which are in filters themselves; but segments that are in
+ * filters have found all that they share, so what is on no list is in no other. */
+static size_t filter_all(const struct elsewhere *e, const struct view *listed,
+			 const struct split_trace *traces, size_t n, uint32_t *perhaps,
+			 uint32_t *filters)
 {
 	size_t some = 0;
 
@@ -226,13 +229,14 @@ static size_t filter_all(const struct elsewhere *e, const struct split_trace *tr
 			elsewhere_fetch(e, traces[i + AHEAD].hash);
 		filters[some] = elsewhere_filters(e, traces[i].hash);
 		perhaps[some] = (uint32_t)i;
-		some += filters[some] != 0;
+		some += filters[some] && (!listed || view_split_has(listed, traces[i].id));
 	}
 	return some;
 }
 
-static int look_everywhere(struct elsewhere *e, struct split_trace *traces, size_t n,
-			   const uint64_t *except, size_t except_n)
+static int look_everywhere(struct elsewhere *e, const struct view *listed,
+			   struct split_trace *traces, size_t n, const uint64_t *except,
+			   size_t except_n)
 {
 	_cleanup_(freep)
 	uint32_t *perhaps = malloc((n + 1) * sizeof(*perhaps));
@@ -243,7 +247,7 @@ static int look_everywhere(struct elsewhere *e, struct split_trace *traces, size
 
 	if (!perhaps || !filters)
 		return -ENOMEM;
-	perhaps_n = filter_all(e, traces, n, perhaps, filters);
+	perhaps_n = filter_all(e, listed, traces, n, perhaps, filters);
 	for (size_t i = 0; r == 0 && i < e->segment_n; i++) {
 		struct view_segment *s = e->segments[i].segment;
 
@@ -263,14 +267,19 @@ static int look_everywhere(struct elsewhere *e, struct split_trace *traces, size
 int split_mark(struct view *v, struct split_trace *traces, size_t n, const uint64_t *except,
 	       size_t except_n, struct id_filter **open)
 {
+	const struct trace_id *ids;
 	struct elsewhere e;
+	size_t ids_n;
+	bool listed;
 	int r = is_sorted(traces, n) ? 0 : sort_by_hash(traces, n);
 
 	if (r == 0)
 		r = elsewhere_init(&e, v);
 	if (r < 0)
 		return r;
-	r = look_everywhere(&e, traces, n, except, except_n);
+	/* Where a list cannot be read all are looked for. */
+	listed = except_n > 0 && view_split(v, &ids, &ids_n) == 0;
+	r = look_everywhere(&e, listed ? v : NULL, traces, n, except, except_n);
 	if (r == 0)
 		filters_make(&e, n, open);
 	elsewhere_done(&e);
