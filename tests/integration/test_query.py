@@ -241,7 +241,7 @@ def test_a_query_is_cancelled_by_its_id(start_server):
         assert status == 202
     thread.join(30)
     assert answers and answers[0][0] == 409 and answers[0][1]['error']['code'] == 'cancelled', answers
-    assert running(server) == []
+    eventually(lambda: running(server) == [])  # it answers, and then it goes
 
 
 def slow_load(server):
